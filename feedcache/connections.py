@@ -195,7 +195,10 @@ def tenant_of(name: str) -> Tenant:
 
 
 def counter_ranges(kind: str) -> tuple[Range, ...]:
-    """The servers of one kind of counters, by ranges of ids; () if all are at the address in the settings."""
+    """The servers of one kind of counters, by ranges of ids; () if all are at the address in the settings.
+
+    While the topology is unknown, the only range is at `NOWHERE`.
+    """
     topology = _topology()
     return (Range(0, NOWHERE),) if topology is None else topology.counters.get(kind, ())
 
@@ -261,7 +264,7 @@ def _redis(
     pool: type[redis.BlockingConnectionPool] | None = None,
     login: Mapping[str, Any] | None = None,
 ) -> redis.Redis:
-    """A client with a separate pool. Its calls are counted under `role`, unless `pool` is given. Clusters ignore it."""
+    """A client with a separate pool. Its calls are counted under `role`, except with `pool`, which clusters ignore."""
     settings = current_settings()
     timeout, tls = settings.redis_timeout_seconds, settings.redis_tls_files
     if url.startswith(CLUSTERS):

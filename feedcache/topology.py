@@ -80,8 +80,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """The Redis server of one of `TENANTS`, which is read and written at `url` ("": the address in the settings). While
-    the data moves, changes that no revision protects (pushes, tombstones, limits, messages) are also sent to `also`.
+    """The Redis server of one of `TENANTS`, or of a range of counters: its `url` ("": the address in the settings).
+
+    While the data moves, changes that no revision protects (pushes, tombstones, limits, messages) and the rows of
+    counters are also sent to `also`.
     """
 
     url: str = ""

@@ -71,7 +71,7 @@ def prepare_worker(**_signal: Any) -> None:
 
 @worker_process_init.connect
 def follow_topology(**_signal: Any) -> None:
-    """Start the topology listener in each child of the worker."""
+    """Start the topology listener and tracing in each child of the worker."""
     topology_listener.listener().every_second(pools.count)
     topology_listener.start("worker")
     tracing.start("worker")

@@ -1,4 +1,4 @@
-"""Loads the site's templates without indentation, and without lines that contain only control tags.
+"""Loads the site's HTML templates without indentation, comments, and lines that contain only control tags.
 
 White space between two elements is shortened but not removed, so pages look the same and have a fifth fewer bytes.
 """
@@ -28,9 +28,8 @@ def load_all() -> None:
     engine = engines["django"]
     if settings.DEBUG or not isinstance(engine, DjangoTemplates):
         return
-    left_out = {
-        app.rpartition(".")[2] for app in settings.LEFT_OUT_APPS
-    }  # their template tags are not installed
+    # the template tags of these apps are not installed
+    left_out = {app.rpartition(".")[2] for app in settings.LEFT_OUT_APPS}
     for folder in map(Path, engine.engine.dirs):
         for path in sorted(folder.rglob("*.*")):
             name = path.relative_to(folder)

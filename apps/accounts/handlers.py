@@ -1,4 +1,4 @@
-"""Handlers for logins, logouts, revoked access, and account events."""
+"""Handlers for logins, logouts, revoked access, account events, and changed rows of accounts, tokens and sessions."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def forget_changed_session(instance: Session, *, created: bool, **_more: Any) ->
 
 @receiver(post_delete, sender=Session)
 def forget_ended_session(instance: Session, **_more: Any) -> None:
-    """Drop the cached viewer, and end the streams of the account's ended sessions."""
+    """Drop the cached viewer, and end the streams of the account's ended sessions. Ignores expired ones."""
     user_id = instance.get_decoded().get(SESSION_KEY)
     if user_id is not None and instance.expire_date > timezone.now():
         access_changed(int(user_id))

@@ -29,9 +29,10 @@ _INVISIBLE = re.compile(
 def clean_profile(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The cleaned values for an account's columns. Fields that are None are left out.
 
-    The fields are `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open files),
-    `avatar_alt` and `header_alt` (their descriptions), `is_bot`, `is_discoverable`, `is_indexable`, `post_visibility`,
-    `post_sensitive`, `post_language`, `quote_policy`. Raises Invalid, and KeyError for an unknown field.
+    The fields are `display_name`, `bio`, `lines` (pairs of a name and a value), `avatar` and `header` (open files, or
+    `Cropped` ones), `avatar_alt` and `header_alt` (their descriptions), `is_bot`, `is_discoverable`, `is_indexable`,
+    `post_visibility`, `post_sensitive`, `post_language`, `quote_policy`. Raises Invalid, and KeyError for an unknown
+    field.
     """
     return {name: _CLEAN[name](value) for name, value in fields.items() if value is not None}
 

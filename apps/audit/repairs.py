@@ -134,13 +134,14 @@ def _found_again(
     open_ones = AuditFinding.objects.filter(
         kind=kind, viewer_id=viewer_id, post_id=post_id, repaired_at=None
     )
+    # these fields distinguish findings about the same post or account
     for name in (
         "id",
         "cache",
         "counts",
         "follower",
         "followee",
-    ):  # these fields distinguish findings about the same post or account
+    ):
         if details and name in details:
             open_ones = open_ones.filter(**{f"details__{name}": details[name]})
     return count_again(open_ones)

@@ -1,6 +1,6 @@
 """Existence filters in Redis: whether a user has marked a post.
 
-Likes, bookmarks and reactions have rows, which are queried only if the filter answers "perhaps". Reads and
+Likes, bookmarks and reactions have rows, which are queried only if the filter answers "perhaps" or "unknown". Reads and
 recommendations have no rows: the filter is their only record, and it reports a small share of unread posts as read.
 """
 

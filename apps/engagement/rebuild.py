@@ -163,7 +163,7 @@ def catch_up(marks: Marks) -> Outcome:
 def invalidate(marks: Marks) -> None:
     """Stop using a filter that may lack rows, until it is rebuilt.
 
-    If rows are inserted without marks, call it in their transaction, after the insertion: a later rebuild waits for it.
+    If rows are inserted without marks, call this in their transaction, after them: a rebuild waits for the transaction.
     """
     delete_chunks(marks, bloom.drop_filters(marks.name))
 

@@ -66,9 +66,8 @@ RENAMED = {
 }
 
 _handlers: dict[str, dict[str, Handler]] = defaultdict(dict)
-_conditions: dict[
-    str, Callable[[], bool]
-] = {}  # subscriber -> whether new events are recorded for it
+# subscriber -> whether new events are recorded for it
+_conditions: dict[str, Callable[[], bool]] = {}
 
 broker = Breaker(max_pause_seconds=1)
 

@@ -189,7 +189,7 @@ def run_few(
 ) -> int:
     """Like `run_due`, but all workers together process at most `at_once` rows at a time.
 
-    A server that hangs must not occupy the workers that deliver posts. Several that claim at once may exceed the limit.
+    A server that hangs must not occupy the workers that deliver posts. Workers that claim at once may exceed the limit.
     """
 
     def marked(row: S) -> Outcome | None:

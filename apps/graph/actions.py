@@ -131,7 +131,7 @@ def approve_waiting(owner: User, *, maximum: int) -> int:
     """Approve up to `maximum` requests to an account that was unlocked, oldest first. Return the number processed.
 
     Requests from accounts that already follow the maximum number of others are rejected; they can follow later, after
-    unfollowing somebody.
+    unfollowing somebody. Approves none if the account is locked again.
     """
     if User.objects.filter(pk=owner.pk, is_locked=True).exists():
         return 0
@@ -200,7 +200,8 @@ def mute_user(
 ) -> None:
     """Hide an account's posts, and optionally its `notifications`, from the owner. Muting again replaces these options.
 
-    `seconds` is the duration, at most a year (else Invalid is raised); with None or 0 the mute does not expire.
+    `seconds` is the duration, at most a year; with None or 0 the mute does not expire. Raises Invalid for any other
+    duration, or if both accounts are the same.
     """
     _require_other(owner, other)
     terms = {"hides_notifications": notifications, "expires_at": _end_of_mute(seconds)}
@@ -408,7 +409,7 @@ def _rows_of(edge: Followee) -> QuerySet[Followee]:
 
 
 def _remember(kind: PastRelation.Kind, row: Relation, other_id: int, **terms: Any) -> None:
-    """Record a relation that has just ended, or whose options have just changed."""
+    """Record a relation that has just ended, or a follow as it is before its options change."""
     PastRelation.objects.create(
         kind=kind,
         owner_id=row.owner_id,

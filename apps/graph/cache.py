@@ -55,7 +55,7 @@ FOLLOWERS_LIST = ListPrefixes(
 )
 
 # Each reader's current `graph_revision`, in Memcached, so that reading the sets above needs no query. After a commit
-# that changes it, it is written again; after a bulk load, or if the write fails, it is deleted, and loaded on demand.
+# that changes it, it is written again; if many accounts change or the write fails, it is deleted, and loaded on demand.
 GRAPH_REVISION: ReadThrough[int, int] = ReadThrough(
     name="graph_revision",
     version=1,

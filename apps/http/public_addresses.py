@@ -46,7 +46,9 @@ def may_be_public(host: str) -> bool:
 
 
 def public_addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host. Raises NotPublic if one of them is not public, and OSError if the host has none."""
+    """The addresses of a host. Raises NotPublic if one of them is not public, OSError if the host has none, and
+    UnicodeError if its name is malformed.
+    """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(str(address[0]) for *_kind, address in found))
     for address in addresses:

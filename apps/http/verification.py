@@ -126,7 +126,8 @@ def has_passed_second_factor(request: HttpRequest | Request) -> bool:
     """Whether the viewer has passed a second factor that the account still has.
 
     API clients cannot pass a second factor. But setting one up revokes all tokens, and new tokens are issued only to
-    sessions that have passed it. So every token of an account with a second factor counts as verified.
+    sessions that have passed it, or by `manage token`. So every token of an account with a second factor counts as
+    verified.
     """
     viewer = viewer_of(request)
     if viewer is None:

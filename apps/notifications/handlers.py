@@ -251,7 +251,9 @@ def remove_post_from_conversations(payload: Payload) -> None:
 
 
 def _post(post_id: int) -> PostContent | None:
-    """A post as its author sees it; None if it was deleted, its author is suspended, or it reposts such a post."""
+    """A post as its author sees it. None if it is deleted, if its author is suspended, or if it reposts a post that the
+    author may not see now.
+    """
     return visible_posts(author_of(post_id), [post_id]).posts.get(post_id)
 
 

@@ -247,8 +247,8 @@ def _reposted(user_id: int) -> NewestIds:
 class HotAuthorEntry:
     """An author's newest open posts, newest first, as of a revision of the outbox.
 
-    No post with an id of `complete_to` or more is missing. `is_whole` is False if older posts of
-    this week and last week were cut off.
+    No post with an id of `complete_to` or more is missing. `is_whole` is False if the week buckets contain more posts
+    than this entry, which has at most `MAX_HOT_POSTS`.
     """
 
     posts: tuple[PostContent, ...]
@@ -326,7 +326,7 @@ def cache_published(
     source: PostContent | None,
     writes: Iterable[QueueWrites],
 ) -> None:
-    """Cache a new post. `source` is the post that it reposts or quotes. `writes` are sent in the same round trip."""
+    """Cache a new post; `source` is what it reposts or quotes. `writes` share a round trip with its week bucket."""
     together = list(writes)
     if content.is_open:
         if _is_first_of_day(counts, content.id):

@@ -253,7 +253,7 @@ def addressees(post: Judged) -> set[int]:
 
 
 def readers_among(post: Judged, people: Collection[int]) -> set[int]:
-    """The users among `people` (of any number) on whose home pages a post belongs; for streams."""
+    """The users among `people` (of any number) on whose home pages a post belongs, including its author."""
     related = exact_relations(post.author_id, people)
     own = {post.author_id}.intersection(people)
     match RULES[post.visibility].audience:

@@ -9,7 +9,7 @@ class SecondLevelConfig(AppConfig):
     verbose_name = _("second level")
 
     def ready(self) -> None:
-        """Let timelines read older pages and build home caches from stored rows, and write rows at each delivery.
+        """Let timelines read older pages and build home caches from stored rows; write rows when posts are pushed.
 
         Also add a comparison of the rows with the posts for the auditor, and an erasure step.
         """

@@ -33,9 +33,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 THREADS = 4
-CATCHING_UP_THREADS = (
-    2  # for reading missed events, which must not delay token checks and new events
-)
+# for reading missed events, which must not delay token checks and new events
+CATCHING_UP_THREADS = 2
 PAUSE_SECONDS = 0.5  # before subscribing again
 SUBSCRIBE_SECONDS = 1.0  # the time that a process may need to subscribe after its start
 RETRY_AFTER_SECONDS = 5
@@ -249,7 +248,7 @@ class Hub:
                 connection.enqueue(item)
 
     async def _recheck_tokens(self) -> None:
-        """Regularly end connections whose tokens are no longer valid, in case a revocation was not announced."""
+        """Regularly end connections whose tokens have expired, or were revoked without an announcement."""
         while True:
             # at random moments, so that the processes do not all check together
             await asyncio.sleep(settings.STREAMING_CHECK_SECONDS * random.uniform(0.8, 1.0))  # noqa: S311 -- no secret

@@ -105,7 +105,7 @@ def events_of_delete(post_id: int, listeners_by_stream: Listeners) -> Iterator[S
 
 
 def events_of_notifications(listener_id: int, known: Known) -> tuple[Known, list[StreamEvent]]:
-    """Events for the oldest 40 notifications that are not in `known`, after a `Known` that includes them."""
+    """The oldest 40 notifications that are not in `known`: a `Known` that includes them, and their events."""
     listener = users_by_id([listener_id]).get(listener_id)
     if listener is None:
         return known, []

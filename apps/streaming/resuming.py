@@ -57,8 +57,8 @@ class Position:
     """The events of a stream that a client has: all posts up to `floor`, those in `had`, and `notifications`.
 
     The position of a new stream includes everything that exists when it starts. `repeated` is None for a new stream, or
-    one that begins with MISSED; for a resumed one, it has the posts that the client had or is sent as missed, which are
-    not sent again as new.
+    one that begins with MISSED; for a resumed one, it has the posts that were in `had` at its start and those sent as
+    missed; these are not sent again as new.
     """
 
     floor: int

@@ -28,7 +28,10 @@ def ticket_for(user: User, session_key: str | None) -> str | None:
 
 
 def bearer_of_ticket(ticket: str) -> Bearer | None:
-    """The bearer of a ticket, in two queries; None if it is invalid, the login has ended or the account is inactive."""
+    """The bearer of a ticket, in two queries.
+
+    None if the ticket is invalid, its login has ended, or the account is inactive or suspended.
+    """
     try:
         login_id = signing.loads(ticket.removeprefix(PREFIX), salt=SALT, max_age=LIFETIME)
     except signing.BadSignature:

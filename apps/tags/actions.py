@@ -22,7 +22,7 @@ MAX_FOLLOWED = 200  # tags per account, because each adds a bounded scan to the 
 
 
 def write_tags(post_id: int, names: Sequence[str], *, is_public: bool) -> None:
-    """Tag a new post with normalized names."""
+    """Add tags, given by normalized names, that a post does not have yet."""
     if names:
         TagUse.objects.bulk_create(
             TagUse(tag_id=tag_id, post_id=post_id, is_public=is_public)

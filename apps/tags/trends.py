@@ -56,9 +56,8 @@ def trending_tags(*, maximum: int, offset: int = 0) -> list[Tag]:
         for row in rows:
             accounts, uses = scores.get(row.tag_id, (0, 0))
             scores[row.tag_id] = accounts + row.accounts, uses + row.uses
-    tags = publicly_used(
-        Tag.objects.filter(pk__in=scores)
-    ).in_bulk()  # the counts may be minutes old, so public use is checked again
+    # the counts may be minutes old, so public use is checked again
+    tags = publicly_used(Tag.objects.filter(pk__in=scores)).in_bulk()
     ranked = sorted(tags, key=lambda tag_id: (scores[tag_id], tag_id), reverse=True)
     return [tags[tag_id] for tag_id in ranked[offset : offset + maximum]]
 

@@ -65,7 +65,7 @@ def mark_deleted_post(payload: Payload) -> None:
 @handles("followed")
 @handles("unfollowed")
 def update_home_caches(payload: Payload) -> None:
-    """Add a new followee's posts to the follower's home cache, or remove a former followee's posts.
+    """Add a new followee's posts to the follower's home cache and inbox, or remove a former followee's posts.
 
     Reads already skip the posts of former followees. The change may begin or end a friendship, and with it the
     followee's access to the follower's posts for friends.
@@ -88,8 +88,8 @@ def remove_deleted_post(payload: Payload) -> None:
 
 @handles("graph_loaded")
 def drop_home_caches(payload: Payload) -> None:
-    """Drop the home caches of the followers in a bulk load of follows; each follower's next read rebuilds them."""
-    policy.refresh()  # the keys contain its generation
+    """Drop the home caches and inboxes of the followers in a bulk load of follows; the next reads rebuild them."""
+    policy.refresh()  # the keys of home caches contain the generation
     for store in (HOME, INBOX):
         store.drop_many(payload["user_ids"])
 

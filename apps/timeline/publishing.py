@@ -148,12 +148,8 @@ def publish_due(*, limit: int) -> int:
 
 def _publish_scheduled(row: ScheduledPost) -> None:
     try:
-        with (
-            override(
-                None
-            ),  # error messages are stored untranslated, and translated when they are read
-            transaction.atomic(),
-        ):
+        # error messages are stored untranslated, and translated when they are read
+        with override(None), transaction.atomic():
             author = User.objects.filter(
                 pk=row.author_id, is_active=True, suspended_at=None
             ).first()

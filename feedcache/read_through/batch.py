@@ -74,7 +74,7 @@ class QueuedCommands:
 
 
 class Batch:
-    """One round trip: queue reads, call `execute`, then read the results."""
+    """One round trip: queue reads and writes, call `execute`, then read the results."""
 
     def __init__(self) -> None:
         self.cache: TieredCache = tiers()
@@ -118,7 +118,7 @@ class Batch:
     def append(
         self, kind: ReadThrough[K, V], key: K, data: bytes, *, start: bytes | None = None
     ) -> None:
-        """Queue bytes to be appended, after a commit, to the cached value of a key, or to `start` if there is none.
+        """Queue bytes to be appended, after a commit, to the cached value of a key; without one, to `start` (if given).
 
         They may be appended more than once. Readers must refuse a value from a lower layer that is older than a value
         that they have read from a layer above. `execute` waits until every layer has the bytes, and sets

@@ -176,7 +176,7 @@ def name_of_pair(pair: tuple[object, object]) -> str:
 
 @dataclass
 class ReadThroughCall(Generic[K, V]):
-    """A call of `get_many`, or one in a `Batch`, whose calls share a read: it picks the values of its kind from it."""
+    """A call of `get_many`, alone or in a `Batch`, whose calls share one read. It picks its own keys from the read."""
 
     kind: ReadThrough[K, V]
     cache: TieredCache

@@ -21,7 +21,7 @@ PATTERNS: dict[str, list[tuple[str, str]]] = {
     "existence": [("existence", "phantom:*")],
     "counters": [("counters", "c{*}:*")],
 }
-# For each of `topology.TENANTS`: keys that would be outdated if its data moved to another server and back.
+# For some of `topology.TENANTS`: keys that would be outdated if the tenant's data moved to another server and back.
 OUTDATED = {"timelines": ["home:*", "inbox:*", "square:*", "policies:*"]}
 
 # Other keys that would be wrong after the database was restored to an earlier state: tombstones, precomputed scores.

@@ -39,7 +39,7 @@ READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
 
 @dataclass(frozen=True, slots=True)
 class MemcachedStatus:
-    """The result of a test with set, get and delete (`error` is "" if they worked), and the node's statistics."""
+    """The result of a test with set, get and delete, and the node's statistics; `error` is "" if all of them worked."""
 
     error: str
     milliseconds: float = 0.0

@@ -31,9 +31,8 @@ class Master:
     host: str
     port: int
     slots: frozenset[int]
-    leaving: Mapping[int, str] = field(
-        default_factory=dict
-    )  # slot that is being moved -> id of its new owner
+    # slot that is being moved -> id of its new owner
+    leaving: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def address(self) -> str:

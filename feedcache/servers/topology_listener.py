@@ -55,9 +55,8 @@ LOOK_SECONDS = 1.0
 # How long Memcached may be used after a confirmation. Less than REPORT_TTL_SECONDS, because a resize of a pool does not
 # wait for processes whose reports have expired.
 LEASE_SECONDS = 5.0
-FIRST_SECONDS = (
-    2.0  # how long the first use, or a write without a confirmed topology, waits for the thread
-)
+# How long the first use, or a write without a confirmed topology, waits for the thread.
+FIRST_SECONDS = 2.0
 SLICE_SECONDS = 0.2  # the longest that a wait may delay the end of the process
 
 # KEYS: the topology. ARGV: version, text, channel. An older version never replaces a newer one.
@@ -273,7 +272,7 @@ class Listener:
         return True
 
     def use_epoch(self, epoch: int) -> None:
-        """Use an epoch: from now on, values cached under any other epoch are ignored."""
+        """Use an epoch: from now on, values cached under any other epoch are ignored. Does nothing for 0 (none)."""
         if epoch and epoch != self.topology.epoch:
             self.topology = replace(self.topology, epoch=epoch)
             self._call_back()

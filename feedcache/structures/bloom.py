@@ -43,16 +43,15 @@ from feedcache.redis_clients import Command, ScriptCall, execute, is_cluster, ru
 CHUNK_BYTES = 65_528  # with Redis' header, just inside the allocator's 64 KiB class
 POSITIONS = 524_203  # a prime; all positions are below the last bit, PRESENT_BIT
 PRESENT_BIT = CHUNK_BYTES * 8 - 1  # set when a chunk is made: without it, the chunk was lost
-EXTRA_HASHES = (
-    5  # per further layer, so that it adds only 1/32 of the false-positive rate of the layer before
-)
+# Per further layer, so that it adds only 1/32 of the false-positive rate of the layer before.
+EXTRA_HASHES = 5
 CAPACITY_MARGIN = 0.995  # a filter at its capacity stays a little below the design load
 MEASURE_EVERY = 64  # one in this many records measures the fill of its chunk
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The sizes for one kind of mark: bytes per record, hashes (0: the optimal number), records per segment."""
+    """The sizes for one kind of mark: bytes per record, hashes (0: the optimal number), size of a segment."""
 
     bytes_per_record: float = 1.2
     hashes: int = 0
@@ -320,7 +319,7 @@ def read_state(name: str) -> State:
 
 
 def start_filter(name: str) -> None:
-    """Start an empty live filter, for marks without rows."""
+    """Start an empty filter, for marks without rows, unless one is live."""
     fresh = Generation(secrets.token_hex(6)).dump()
     run_script(existence(), _START, [META], [name, fresh])
 
@@ -392,7 +391,7 @@ def acquire_rebuild(name: str) -> str | None:
 
 
 def save_progress(name: str, generation: Generation, builder: str, reached: str) -> bool:
-    """Store the builder's position and extend its lease; False if the lease or the store was lost."""
+    """Store the builder's position and extend its lease; False if the lease or the new filter was lost."""
     args = [name, generation.token, builder, reached, LOCK_SECONDS]
     return bool(run_script(existence(), _PROGRESS, [META, _lock(name)], args))
 
@@ -544,7 +543,7 @@ def _in_batches(commands: Iterable[Command]) -> list[int]:
 
 # --- looking up and marking -----------------------------------------------------------------------
 MAX_TRIES = 8  # the state of the filters may change between two attempts
-MAX_GROUP = 100  # records in one call of a script, which measures the fill only once
+MAX_GROUP = 100  # records in one call of `_MARK`, which measures the fill at most once
 
 # KEYS: chunks. ARGV: for each the number of hashes, and positions. Returns a string for each chunk: 1 or 0 for each of
 # its records; "" when it was lost.
@@ -610,7 +609,10 @@ _states: dict[str, State] = {}  # cached by this process; every lookup compares 
 
 
 def check_many(user_id: int, wanted: Mapping[Marks, Collection[int]]) -> dict[Marks, Answer]:
-    """Which posts one user has marked, for several kinds in one round trip. Never raises: a failure is "unknown"."""
+    """Which posts one user has marked, for several kinds in one round trip.
+
+    Never raises RedisError: after a failure, the answer is "unknown" (for marks without rows: "no").
+    """
     try:
         client = existence()
         for _ in range(MAX_TRIES):
@@ -640,7 +642,7 @@ def queue_many(
 
 
 def mark_many(marks: Marks, pairs: Iterable[Pair]) -> set[Pair]:
-    """Mark (user, post) pairs; returns those that were not marked before. Raises RedisError.
+    """Mark (user, post) pairs, except posts beyond the horizon. Returns those newly marked. Raises RedisError.
 
     For marks with rows, call it in the transaction of the row, after the insert, so that the filter is a superset of
     the rows. While no filter is live or being built, such marks are not added, because a rebuild will read the rows.
@@ -768,7 +770,7 @@ def _is_ready(
     records: Records,
     results: list[tuple[_Group, Any]],
 ) -> bool:
-    """Whether a filter accepted all records. If not, open the missing layers, or drop the filter."""
+    """Whether a filter accepted all records. If not, open the missing layers, or handle lost chunks."""
     if lost := {group.key: group.segment for group, answer in results if not answer}:
         handle_lost(marks, generation, lost)
         return False

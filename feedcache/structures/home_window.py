@@ -15,8 +15,8 @@ script renames the building key, which replaces the window.
 **Late arrivals.** Ids grow in the order of publication, but posts arrive in the order of delivery. A reader who asks
 for ids above the newest id that they know would never see a post that was delivered late (source 003 wants growing ids
 in the reader's inbox; requirements C07). So the script of a push records ids that are not the newest: at most a
-hundred, by the time of their arrival in milliseconds of Redis's clock, each later than the last. Posts that arrive
-because of a new follow are not news, and are not recorded.
+hundred, by the time of their arrival in milliseconds of Redis's clock, each later than the last. Posts of a backfill
+are not news, and are not recorded.
 
 **Presence.** Most followers are away, and a large delivery must not look up the window of each. So each reader has a
 bit, in bitmaps of 4096 account numbers; 1 means *away*. It is set by a push, in the script that finds neither window
@@ -97,7 +97,7 @@ class HomeWindows:
     ) -> WindowRange | None:
         """Up to `count` ids below `newest` and above `oldest` (both exclusive), newest first.
 
-        Returns None if there is no window, or Redis does not answer. Extends the life of the window.
+        Returns None if there is no window, for garbage, and if Redis does not answer. Extends the life of the window.
         """
         commands = self.read_commands(reader_id, newest=newest, count=count)
         try:
@@ -248,9 +248,9 @@ class HomeWindows:
     def push_command(
         self, reader_id: int, post_ids: Sequence[int], *, news: bool = True
     ) -> Command:
-        """A push to one reader, as a command to be sent with others; its answer is 1 if the reader is online.
+        """A push to one reader, as a command to be sent with others. It does not look for tombstones.
 
-        It does not look for tombstones.
+        Its answer is 1 if the reader has a window, live or being built.
         """
         keys = [self.key(reader_id), self._building(reader_id), self._away(reader_id)]
         bit = reader_id % READERS_PER_BITMAP

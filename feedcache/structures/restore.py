@@ -19,7 +19,7 @@ BUILDING_TTL_SECONDS = 60  # of a temporary key, whose builder may have died
 
 
 def replace(key: str, commands: Iterable[tuple[str, list[Any]]], *, ttl_seconds: int) -> None:
-    """Replace a key. A command is given by its name, and its arguments after the key."""
+    """Replace a key on the server for relations. A command is given by its name, and its arguments after the key."""
     building = f"{key}:building:{secrets.token_hex(4)}"
     pipeline = graph().pipeline(transaction=False)
     for name, arguments in commands:
@@ -66,9 +66,8 @@ def number_list(numbers: Sequence[int], *, last: bytes = b"") -> bytes:
 
 
 def _numbers(numbers: Sequence[int]) -> bytes:
-    if numbers and min(numbers) < 10 ** (
-        _DIGITS - 1
-    ):  # Redis does not read a leading zero as a number
+    # Redis does not read a leading zero as a number
+    if numbers and min(numbers) < 10 ** (_DIGITS - 1):
         return b"".join(_text(b"%019d" % number) for number in numbers)
     entries: np.ndarray[Any, Any] = np.empty(len(numbers), dtype=_ENTRY)
     entries["tag"], entries["number"], entries["size"] = _NUMBER, numbers, 9

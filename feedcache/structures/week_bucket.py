@@ -143,7 +143,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WeekBuckets:
-    """All buckets of one kind. Every change publishes the owner's id on `channel`. All methods raise RedisError."""
+    """All buckets of one kind. Changes publish the owner's id on `channel`.
+
+    All methods except `queue_change` raise RedisError.
+    """
 
     prefix: str
     channel: str

@@ -38,7 +38,8 @@ class Verdict:
 def verify(backup: Backup) -> Verdict:
     """Read every file, restore the backup into a scratch database and compare its tables. Does not touch the site.
 
-    Raises CommandError if it cannot be restored, or was made by an older version: only that version knows its tables.
+    Raises CommandError if files are missing or changed, if the restore fails, or if an older version made the backup,
+    because only that version knows its tables.
     """
     with progress_bar("Reading the backup", size_of(backup)) as advance:
         verify_sums(backup, advance)

@@ -57,9 +57,9 @@ def about(request: HttpRequest) -> HttpResponse:
     return render(request, "about.html", context)
 
 
+_SLOWER = gettext_lazy("Pages are built from the database and are slower than usual.")
 # The parts of the site on the public status page, which names no servers. For each part, its checks with the effect of
 # their failure, worst first.
-_SLOWER = gettext_lazy("Pages are built from the database and are slower than usual.")
 _PARTS = (
     (
         gettext_lazy("Storage"),

@@ -35,7 +35,8 @@ class Folder(FileSystemStorage):
 
 
 def storages_of(*, private: Path, bucket: str, endpoint: str) -> dict[str, Any]:
-    """The storages of served files (`default`), and of archives, uploads to be transcoded and post images (`private`).
+    """The storages of served files (`default`), and of archives (made or imported), uploads to be transcoded and
+    preview images (`private`).
 
     Keys and region of a bucket come from the usual variables of S3 clients (AWS_ACCESS_KEY_ID and so on), or from the
     machine's role. Raises ImproperlyConfigured for incomplete settings, and if the package is missing.

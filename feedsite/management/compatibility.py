@@ -1,8 +1,8 @@
 """Decides which databases can be migrated: empty ones, and those with only known migrations and without split tables.
 
-`migrate` stores its version as the comment of the table `django_migrations`. Data of the next release is accepted
-and left as it is, because a release only adds to the tables, and only a later one removes what it no longer needs
-(`docs/decisions/0201`).
+`migrate` stores its version as the comment of the table `django_migrations`. Data of the next release is also
+accepted, and left as it is, because a release only adds to the tables, and only a later one removes what it no longer
+needs (`docs/decisions/0201`).
 
 Squashed or renamed migrations without `replaces` would fail halfway, and no version could then continue
 (`docs/decisions/0144`). So a database is inspected before anything is migrated.
@@ -52,7 +52,7 @@ def migrated_by(connection: BaseDatabaseWrapper) -> str:
 
 
 def record_version(connection: BaseDatabaseWrapper) -> None:
-    """Record this version, unless the next release has already migrated the data."""
+    """Record this version, unless a later release has already migrated the data."""
     if _release(migrated_by(connection)) <= _release(__version__):
         with connection.cursor() as cursor:
             cursor.execute(f"COMMENT ON TABLE django_migrations IS '{COMMENT}{__version__}'")

@@ -21,7 +21,7 @@ FOR_EVER_AT_ZERO = {"LEDGER_DAYS", "NOTIFICATION_DAYS"}
 class Retention:
     """How long one kind of data is kept. `time`: a setting, the dotted name of a constant, or the time in words.
 
-    `task` deletes the data in batches; "" if it is deleted in another way, or never.
+    `task` deletes the data; "" if it is deleted in another way, or never.
     """
 
     what: str

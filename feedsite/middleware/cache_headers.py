@@ -32,7 +32,7 @@ def is_for_everybody(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 class CacheHeadersMiddleware:
-    """Adds `Cache-Control` and `Vary`. With `no-cache`, the browser's back/forward cache still works."""
+    """Adds `Cache-Control` and `Vary`, except to uploads. With `no-cache`, the browser's back/forward cache works."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

@@ -25,9 +25,8 @@ from feedsite.server.bodies import error_of
 
 RETRY_AFTER_SECONDS = 1
 NEVER_REFUSED = ("/healthz/",)
-REFUSED = (
-    "feedsite.refused"  # a key in `request.META`, set if the request was refused with 503, not 429
-)
+# A key in `request.META`, set if the request was refused with 503, not 429.
+REFUSED = "feedsite.refused"
 
 
 class LoadSheddingMiddleware:

@@ -204,8 +204,8 @@ class StalePages:
     def find(self, request: HttpRequest, *, answered_at: float) -> HttpResponse | None:
         """The copy for a visitor's GET, with a notice; None if there is none, or if it is too old.
 
-        `answered_at` is the time at which PostgreSQL last answered (seconds since 1970). A copy that is more than
-        FRESH_SECONDS older is too old.
+        `answered_at` is the time at which a request last ended without an error of PostgreSQL (seconds since 1970). A
+        copy that is more than FRESH_SECONDS older is too old.
         """
         if request.method != "GET" or not _is_visitor(request):
             return None
@@ -257,7 +257,7 @@ def _key_of(request: HttpRequest) -> str:
 
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
-    """The page with a notice that it is a copy. JSON gets no notice: only its headers show that it is a copy."""
+    """The page with a notice that it is a copy. Fragments and JSON get none: only their headers show it."""
     with override(page.language or get_language_from_request(request)):
         text = _("This page is a minute old: we cannot reach our database right now.")
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)

@@ -28,7 +28,7 @@ class RateLimitMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """503 responses get no headers and are not counted: refusing a request has to be cheap."""
+        """503 responses get no headers and are not counted by address: refusing a request has to be cheap."""
         if not request.path.startswith(API):
             return self._get_response(request)
         try:

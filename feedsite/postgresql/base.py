@@ -21,7 +21,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """The backend, whose pool never hands out a connection that the server has closed.
 
     Django's own test (`CONN_HEALTH_CHECKS`) costs a round trip per request. This one queries the server only if the
-    socket is readable. After the server has closed a connection, its socket is readable; while it is idle, it is not.
+    socket is readable. It is readable after the server has closed the connection, but not while the connection is idle.
     """
 
     features_class = DatabaseFeatures

@@ -28,7 +28,7 @@ class Device:
 
 
 def known_device(request: HttpRequest) -> Device | None:
-    """The device of a request, if somebody has logged in from it in the last year, with the current password."""
+    """The device of a request, if its cookie is at most a year old and the password has not changed since."""
     claims = _read(request)
     if claims is None:
         return None
@@ -40,7 +40,10 @@ def known_device(request: HttpRequest) -> Device | None:
 
 
 def remember_device(request: HttpRequest, response: HttpResponseBase, user: User) -> None:
-    """Set the cookie on the response to a login. A device with a cookie of this account keeps its random name."""
+    """Set the cookie on the response to a login or a password change.
+
+    A device with a cookie of this account keeps its random name.
+    """
     claims = _read(request)
     name = claims[1] if claims and claims[0] == user.pk else secrets.token_urlsafe(12)
     response.set_cookie(

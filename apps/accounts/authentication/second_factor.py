@@ -87,7 +87,7 @@ def unconfirmed_app(user: User, device_id: int) -> Any | None:
 def confirm_app(user: User, device_id: int, code: str) -> tuple[Any, list[str]]:
     """Activate the app with one of its codes. Returns the device, and recovery codes if it is the first factor.
 
-    Raises Invalid for a wrong code, and TooMany while earlier wrong codes delay the next attempt.
+    Raises Invalid for a wrong code or an unknown device, and TooMany while earlier wrong codes delay the next attempt.
     """
     device = _verified(TOTPDevice, user, _clean(code), pk=device_id, confirmed=False)
     if device is None:

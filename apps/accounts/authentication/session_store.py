@@ -63,7 +63,7 @@ class SessionStore(db.SessionStore):
         return self.decode(row.session_data)
 
     def remembered_user(self) -> User | None:
-        """The account, if this process has cached the session; otherwise None. Loads the session."""
+        """The account, if it is active and this process has cached the session; otherwise None. Loads the session."""
         return self._user if SESSION_KEY in self else None
 
     def remember(self, user: User) -> None:

@@ -115,7 +115,7 @@ def session_with(key: str | None) -> SessionStore:
 
 
 def user_of_session(key: str) -> User | None:
-    """The user who is logged in with a session; None if it has ended."""
+    """The user who is logged in with a session; None if it has ended or belongs to nobody."""
     request = HttpRequest()
     request.session = session_with(key)
     user = user_of_request(request)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def require_rescuer(user: User, by: User) -> None:
-    """Raise NotAllowed if `by` lacks a permission or is `user`, or if `user` is staff and `by` is not a superuser."""
+    """Raise NotAllowed if `by` lacks a permission or is `user`. Only superusers may rescue staff and superusers."""
     require_permission(by, CHANGE_USERS, over=user)
     require_permission(by, RESCUE)
     if by.pk == user.pk or (user.is_staff and not by.is_superuser):

@@ -1,10 +1,10 @@
 """Compares home pages and windows (home caches and inboxes) with the oracle, and excuses legitimate differences.
 
-A page claims a range of ids, within which it must show exactly the oracle's posts, but may leave out promoted ones. The
-oracle reads the database later than the page was made, so not every difference is a fault. If a change in between left
-a dated row (a post, a deletion, a follow, a block, a ledger receipt), its date excuses the difference. If it left no
-row (an unfollow, an unmute), the auditor later makes the page again at the same cursor, and the new page agrees with
-the oracle.
+A page claims a range of ids, within which it must show exactly the oracle's posts, but may leave out promoted ones and,
+with `exclude_read`, read ones. The oracle reads the database later than the page was made, so not every difference is a
+fault. If a change in between left a dated row (a post, a deletion, a follow, a block, a ledger receipt), its date
+excuses the difference. If it left no row (an unfollow, an unmute), the auditor later makes the page again at the same
+cursor, and the new page agrees with the oracle.
 """
 
 import time

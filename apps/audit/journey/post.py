@@ -26,9 +26,8 @@ from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.models import FanoutJob, Mode
 from apps.timeline.pipeline.hydrate import hydrate
 
-MAX_SECONDS = (
-    600  # earlier seconds are listed separately; the entry of this one includes all later ones
-)
+# `Journey.per_second` lists the seconds before this one separately; the entry of this one includes all later ones.
+MAX_SECONDS = 600
 # The event of a post is done at most this long after it has created the job of the delivery.
 FINISHED_WITHIN = timedelta(seconds=10)
 
@@ -59,7 +58,7 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """A chunk of the followers. When it is done, `expected = delivered + dormant`.
+    """A chunk of the followers, or the addressees. When it is done, `expected = delivered + dormant`.
 
     `number` is the number of its receipt, 0 without one. `waited` is the time in the queue and `took` the duration of
     the delivery, in seconds.

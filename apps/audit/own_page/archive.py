@@ -1,4 +1,4 @@
-"""A page of the reader's own home as a file: its rows, a signed receipt, and a program that checks them."""
+"""A page of the reader's own home as a file: its rows, a receipt (signed if the site has a key), and a verifier."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ KEY_ADDRESS = "/.well-known/feedsite-page-key.pem"
 
 
 def page_archive(viewer: User, cursor: Cursor) -> bytes:
-    """A zip of a page of the viewer's home, with its rows, a signed receipt, and a verifier. Raises TooMany."""
+    """A zip of a page of the viewer's home, with its rows, a receipt, and a verifier. Raises TooMany."""
     check_rate_limit("check", str(viewer.pk))
     receipt, rows = _receipt_and_rows(viewer, home_sample(viewer, cursor))
     if verify.recompute(receipt, rows) != receipt["ids"]:
@@ -72,7 +72,7 @@ def _receipt_and_rows(viewer: User, sample: Sample) -> tuple[Row, list[Row]]:
 
 
 def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
-    """The rows that the page is made from: posts that the reader may see, and the reader's own relations.
+    """The rows behind the page: posts that the reader may see, and the reader's own relations, filters and reads.
 
     Posts are marked as promoted only if they are on the page, because a page need not show promoted posts.
     """

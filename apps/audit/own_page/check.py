@@ -16,7 +16,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """The result of comparing a page. `late` is the number of missing posts that are still being delivered."""
+    """The result of comparing a page. `late` counts missing posts that are still being delivered or backfilled."""
 
     posts: int
     wrong: list[Difference]

@@ -94,7 +94,7 @@ def exclusive_member_ids(owner: User, *, among: Collection[int] | None = None) -
 
 
 def circle_names(user_id: int | None, circle_ids: Collection[int]) -> dict[int, str]:
-    """The names, by id, of the circles in `circle_ids` that a user belongs to now. No query if it is empty."""
+    """The names, by id, of the circles in `circle_ids` that a user is in now. No query for visitors or without ids."""
     if user_id is None or not circle_ids:
         return {}
     return dict(_circles_with(user_id).filter(pk__in=set(circle_ids)).values_list("pk", "name"))
@@ -106,7 +106,7 @@ def joined_circle_ids(user_id: int) -> QuerySet[CircleMember, int]:
 
 
 def joined_circles(member: User) -> list[Circle]:
-    """Other people's circles that a user is in, with their owners, newest membership first; at most 200."""
+    """Other people's circles that a user is in, newest membership first; at most 200. Not those of suspended owners."""
     rows = CircleMember.objects.filter(
         member=member, group__deleted_at=None, group__owner__suspended_at=None
     ).select_related("group__owner")

@@ -26,7 +26,7 @@ SELECT 1 FROM accounts_user WHERE (avatar = %(name)s OR header = %(name)s) AND s
 """
 _FILE = "(picture.file = %(name)s OR picture.preview = %(name)s)"
 _CAPTIONS = "picture.captions = %(name)s AND picture.captions <> ''"  # the index on captions has the same condition
-# Uploads have no post yet, hence LEFT JOIN. Several posts may share one file, as in the demo.
+# Uploads have no post yet, hence LEFT JOIN. Several posts may share a file that is not an upload (see `discard`).
 _OF_POST = """
 SELECT 1 FROM posts_attachment picture
 LEFT JOIN posts_post post

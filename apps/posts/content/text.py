@@ -33,8 +33,8 @@ UNSPACED = (
 def _address_pattern() -> str:
     """A pattern for http and https addresses whose host has a dot, in a syntax that Python and JavaScript share.
 
-    Brackets belong to an address only in pairs. After the host, letters of `UNSPACED` scripts belong to it, except
-    directly after an ASCII letter or digit.
+    Brackets belong to an address only in pairs. After the host, letters of `UNSPACED` scripts belong to the address,
+    except directly after an ASCII letter or digit.
     """
     letter = r"[^\x00-\/:-@\[-\x60{-\x7F\p{P}\p{Z}\p{Cc}\p{Cf}]"  # of hosts in all scripts
     label = rf"{letter}(?:(?:{letter}|[-_])*{letter})?"

@@ -124,7 +124,7 @@ class PolicyAdmin(StaffList):
         return TemplateResponse(request, "admin/policy_switch.html", context)
 
     def press(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Run the action of a button. Staff without the permission get 403."""
+        """Run the action of a button. 403 for staff without the permission, and if the row does not exist."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.has_change_permission(request, row):
             raise PermissionDenied

@@ -38,7 +38,7 @@ class AuthorReceipt:
     """The delivery of a post, in numbers of readers: `expected = reached + dormant + pending + failed`.
 
     `dormant` readers have no home cache; one that contains the post is built when they return. `mode` is empty until
-    there is a job, and for addressed posts while the job is pending. `curve` contains pairs of seconds after
+    there is a job, and for addressed posts until the job is done. `curve` contains pairs of seconds after
     publication and the number of readers reached by then; it is empty if PostgreSQL's clock was set back.
     `sent_to` contains the addressees' handles for the viewer's own post for mentioned people; None for other posts.
     """
@@ -125,7 +125,8 @@ def receipt_of(viewer: User, post_id: int, *, as_staff: bool = False) -> AuthorR
 def delivery_of(viewer: User, post_id: int, *, as_staff: bool = False) -> Delivery:
     """The delivery of a post, for its author and for staff.
 
-    Raises NotFound if the viewer may not see the post, NotAllowed if they may, but are not its author.
+    Raises NotFound if the post is deleted. Without `as_staff`, also raises NotFound if the viewer may not see the post,
+    and NotAllowed if they may, but are not its author.
     """
     if not as_staff and visible_item(viewer.pk, post_id).author.pk != viewer.pk:
         raise NotAllowed(_("Only the author of a post can see its delivery."))

@@ -62,7 +62,7 @@ class MeasuredCost:
 
     @property
     def pull_seconds(self) -> float:
-        """Processor seconds per day for pulling, with one pull for each person who opened one of the author's posts."""
+        """Processor seconds per day for pulling, with one pull for each post and each person who opened it."""
         return self.reads_a_day * PULL_MICROSECONDS / 1e6
 
 

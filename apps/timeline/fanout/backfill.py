@@ -87,7 +87,7 @@ def _withdraw(windows: HomeWindows, reader_id: int, author_id: int) -> None:
 
 
 def circle_changed(reader_id: int, circle_id: int) -> None:
-    """Add a circle's posts to a reader's inbox if the reader is a member now; otherwise remove them."""
+    """Add a circle's posts to a reader's inbox if the reader is a member now; otherwise remove those by others."""
     if not INBOX.accepts_pushes(reader_id):
         return
     if not circle_names(reader_id, [circle_id]):

@@ -58,7 +58,8 @@ class Lag:
         """The age of the oldest late post by a viewer's followees, in seconds; 0 if none is late.
 
         Pulled authors are left out, because their open posts do not wait for a delivery. With `revision` (the viewer's
-        `graph_revision`), this takes one round trip to Redis; PostgreSQL, busy in a backlog, is read only on a miss.
+        `graph_revision`), this takes one round trip to Redis; PostgreSQL, busy in a backlog, is read only if Redis
+        fails or does not have the relations.
         """
         if not self.waiting:
             return 0

@@ -62,7 +62,7 @@ def batches(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> Itera
 def next_batch(
     scan: FollowerScan, owner_id: int, *, max_chunks: int, is_open: bool = True
 ) -> ChunkBatch:
-    """Write the next chunks of a scan, starting after the last recorded edges. If there are any, renew its lease."""
+    """Write the next chunks of a scan, after the last recorded edges. If there are any, renew the scan's lease."""
     model: Any = type(scan)
     with transaction.atomic():
         locked: FollowerScan = model.objects.select_for_update().get(pk=scan.pk)
@@ -96,7 +96,7 @@ def _is_end(ranges: list[Range], *, size: int, maximum: int) -> bool:
 def whole(scan: FollowerScan, owner_id: int, *, is_open: bool = True) -> list[Any]:
     """Split an unsaved scan whose lists fit into one chunk each, and mark it as done. The caller saves and delivers it.
 
-    If a list needs more than one chunk, return [] and change nothing.
+    If a list needs more than one chunk, return [] and change nothing. Without readers, the result is also [].
     """
     limits = {"size": settings.FANOUT_CHUNK_SIZE, "maximum": 2}
     ranges = follower_chunks(owner_id, **limits)

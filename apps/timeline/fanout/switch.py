@@ -50,7 +50,10 @@ R = TypeVar("R", bound=leases.LeasedRow)
 
 
 def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = "") -> AuthorPolicy:
-    """Set the policy of one author. It is in force when this returns, even if a backfill is still running."""
+    """Set the policy of one author. It is in force when this returns, even if a backfill is still running.
+
+    Raises RedisError if Redis does not answer; `maintain` then continues the switch.
+    """
     with transaction.atomic():
         row, _created = AuthorPolicy.objects.select_for_update().get_or_create(author=author)
         PolicyChange.objects.create(
@@ -64,7 +67,10 @@ def set_author_policy(author: User, policy: Policy, *, by: str, reason: str = ""
 
 
 def set_site_policy(policy: Policy, *, by: str, reason: str = "") -> SitePolicy:
-    """Set the policy of the site, for all authors who have no policy of their own. Raises ValueError for `SITE`."""
+    """Set the policy of the site, for all authors who have no policy of their own.
+
+    Raises ValueError for `SITE`, and RedisError if Redis does not answer; `maintain` then continues the switch.
+    """
     if policy == Policy.SITE:
         raise ValueError("the site cannot have the policy of the site")
     with transaction.atomic():

@@ -41,8 +41,9 @@ MAX_DELETED = 100  # deleted posts are counted up to this number
 class PastPage:
     """A home page of the past.
 
-    `deleted`: how many posts by the reader and the followees in its range have been deleted since, at most 100. Reposts
-    and posts for friends, mentioned people or circles are not counted.
+    `deleted`: how many posts in the range of the page, by the reader and the followees, have been deleted since, at
+    most 100. Not counted are reposts; posts for friends, mentioned people or circles; posts by muted or blocked
+    authors; and replies to strangers, if the reader hides them.
     """
 
     page: Page[FeedItem]

@@ -145,8 +145,9 @@ def hydrate_for(
 ) -> Hydrated:
     """The items of up to 200 ids, in order. Ids that the viewer may not see are left out.
 
-    One round trip reads the posts, their counts and marks, and executes the reads already queued in `batch`. Up to two
-    more round trips read their sources and parents. A parent is named only to viewers who may see it.
+    While the caches are current, one round trip reads the posts, their counts and marks, and executes the reads already
+    queued in `batch`; up to two more read their sources and parents. Otherwise, PostgreSQL decides (`_read_exactly`). A
+    parent is named only to viewers who may see it.
     """
     post_ids, batch = possible_ids(post_ids), batch or Batch()
     reads = _PageReads(context.viewer_id, post_ids)

@@ -80,12 +80,14 @@ class FeedItem(NamedTuple):
     preview: LinkPreview | None = None
     follows_author: bool = False
     mutes_author: bool = False
-    circle_name: str = ""  # of the post's circle; empty if its author, the viewer, has left it
+    circle_name: str = (
+        ""  # of the post's circle; empty if the viewer, its author, is no longer in it
+    )
     # Why the post is here, if not because of a follow: a promotion, rules of a feed, or a followed tag.
     promotion: Promotion | None = None
     because: tuple[str, ...] = ()  # the rules of the feed that match, in words
     followed_tag: str = ""  # in the post's spelling
-    # When the viewer followed the author, if that was after the post.
+    # When the viewer followed the author, if that was recently, and after the post.
     followed_at: datetime | None = None
 
     @property

@@ -13,7 +13,7 @@ class StoredTimelines:
 
     `page(reader_id, cursor, count)` returns up to `count` candidate ids inside the cursor's bounds and in its order.
     `newest(reader_id, count)` returns the ids of the newest `count` open posts (or all, if there are fewer), from which
-    home caches are built. Both return None if the app does not have the whole range; the posts are then queried.
+    home caches are built. Both return None if the app lacks a part of the range; the site then finds the ids itself.
     """
 
     page: Callable[[int, Cursor, int], list[int] | None]

@@ -46,7 +46,7 @@ Vectors = dict[int, IdVector]  # by author id
 
 @dataclass(frozen=True)
 class Outboxes(ReadThrough[int, IdVector]):
-    """A vector of the ids of every author's newest `length` open posts, valid at the revision stored in the vector."""
+    """One vector per author: the ids of the newest `length` open posts, valid at the revision stored in the vector."""
 
     length: int = 0
 

@@ -1,6 +1,7 @@
 """Fan-out on read: ids directly from PostgreSQL, by range scans of each author's posts.
 
-Used to rebuild home caches, to page below them, while Redis is down, and for the timelines of lists, tags and profiles.
+Used to rebuild home caches, to page below them, while Redis is down, and for followed tags, lists, profiles and the
+square.
 Ids are in reading order, which is newest first, or oldest first for an ascending cursor.
 
 A query is a function that builds the SQL for a `Slice`; psycopg fills in its parameters, such as `%(name)s`.
@@ -132,7 +133,7 @@ def restricted_home(page: Slice) -> str:
 
 
 def _first_of_authors(page: Slice, authors: str, kinds: str) -> str:
-    """The first post of each author (the heads), then more posts of the authors whose heads come first.
+    """Find the first post of each author (the heads), then select posts of the authors whose heads come first.
 
     The number of heads is the number of requested ids, because no post beyond the last head can be on the page.
     """
@@ -295,7 +296,7 @@ def deleted_between(
 ) -> int:
     """The number of these authors' posts between two ids (exclusive) that were deleted at `after` or later.
 
-    At most `maximum`. Reposts and addressed posts are not counted.
+    At most `maximum`. Reposts, addressed posts, and posts that do not match `only` are not counted.
     """
     rows = Post.objects.filter(only or Q(), author__in=author_ids, pk__gt=oldest, pk__lt=newest)
     deleted = rows.filter(deleted_at__gte=after).exclude(kind="repost")

@@ -12,8 +12,8 @@ The results of a read for an id (`CounterStore.answer`), and their consequences 
 
     a record                                 its counts
     no record in a bucket that is complete   zeros: it was never counted
-    a bucket that is cold, or was lost       ASK_SOURCE: the whole bucket is loaded from PostgreSQL, by one process,
-                                             and stays until nobody has read it for a while
+    a lost bucket, or a cold one not loaded  ASK_SOURCE: the whole bucket is loaded from PostgreSQL, by one process;
+                                             a cold bucket stays until nobody has read it for a while
     a store that is not complete             None: PostgreSQL answers, and a rebuild is enqueued
 
 The floor follows the clock. Buckets from the floor on are hot: a rebuild fills them, puts and increments keep them

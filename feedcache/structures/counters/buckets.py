@@ -27,7 +27,7 @@ class Buckets(Protocol):
 
     @property
     def name(self) -> str:
-        """Part of every key, so that a different division has different keys."""
+        """Part of the keys of buckets, `meta` and `dirty`, so that a different division has different keys."""
 
     def place(self, id_: int) -> Place:
         """The bucket of an id, and the id's name in it."""

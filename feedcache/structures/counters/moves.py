@@ -21,7 +21,7 @@ BUILD_STEP_SECONDS = 5.0
 
 
 def boundary(store: CounterStore, id_: int) -> int:
-    """The first id in the bucket that contains an id."""
+    """The start of the range of ids (`Span.low`) that an id's bucket covers: a part can begin there."""
     return store.buckets.span(store.bucket_of(id_)).low
 
 

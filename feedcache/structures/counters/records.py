@@ -99,7 +99,7 @@ class Schema:
             raise KeyError(name) from None
 
     def pack(self, values: Sequence[int], revision: int) -> Packed:
-        """The record for some values. Raises ValueError if a value is negative or exceeds 63 bits."""
+        """The record for one value per field. Raises ValueError if a value is missing, negative, or exceeds 63 bits."""
         if len(values) != len(self.fields):
             raise ValueError(f"{len(self.fields)} values, not {len(values)}")
         if min(values) < 0 or max(values) > MAX_COUNT:

@@ -199,7 +199,10 @@ class CounterStore:
     def put(
         self, rows: Iterable[Row], *, lease: BucketLease | None = None, cursor: int | None = None
     ) -> bool:
-        """Store rows from PostgreSQL, except values older than those in Redis. Returns False if the lease was lost."""
+        """Store rows from PostgreSQL, except values older than those in Redis, and rows of cold buckets not in Redis.
+
+        Stores nothing in a lost store. Returns False if the lease was lost.
+        """
         rows = list(rows)
         batches = [rows[at : at + PUT_BATCH] for at in range(0, len(rows), PUT_BATCH)] or [[]]
         for number, batch in enumerate(batches, start=1):

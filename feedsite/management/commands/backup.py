@@ -72,7 +72,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make a backup. Then remove old ones, unless the backup was interrupted or its check found errors."""
+        """Make a backup. With --keep, then remove old ones, unless it was interrupted or its check found errors."""
         folder, keep = options["folder"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep must be at least 1.")

@@ -112,8 +112,9 @@ def missing() -> list[str]:
 
 
 def loosen(table: str) -> Iterator[str]:
-    """The statements that prepare a table for the move: they drop foreign keys and triggers, add the distribution
-    column to unique keys, and index `id`. (The triggers are for processes of an earlier release, which have ended.)
+    """The statements that prepare a table for the move: they drop foreign keys and triggers and, if it is to be
+    distributed, add the distribution column to unique keys, and index `id`. (The triggers are for processes of an
+    earlier release, which have ended.)
     """
     for (name,) in _rows(_TRIGGERS, table=table):
         yield f'DROP TRIGGER "{name}" ON {table}'

@@ -73,7 +73,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Restore a backup. If it is refused, nothing is changed, and CommandError has a message of one sentence."""
+        """Restore or check a backup. Raises CommandError if it fails; if it is refused, nothing was changed."""
         backup = open_backup(options["folder"].absolute())
         refuse_other_migrations(backup.migrations)
         with override("en"), connected_for_migrations(connection):

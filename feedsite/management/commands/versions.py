@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
 
 def versions() -> dict[str, Any]:
-    """The versions. `missing`: this code's migrations that were not applied; `unknown`: those of a newer version."""
+    """The versions. `missing`: migrations of this code that were not applied; `unknown`: applied ones that it lacks."""
     loader = MigrationLoader(connection)
     known, applied = set(loader.graph.nodes), set(loader.applied_migrations)
     [(server,)] = rows_of("SELECT version()", {})

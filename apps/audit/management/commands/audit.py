@@ -55,7 +55,10 @@ class Command(BaseCommand):
         viewer.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the subcommand. Raises CommandError if Redis is not available or the account does not exist."""
+        """Run the subcommand, and exit with code 1 after violations.
+
+        Raises CommandError if Redis is not available or the account does not exist.
+        """
         verbs = {
             "run": self._run,
             "status": self._status,

@@ -50,7 +50,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the report. Raises CommandError for an unknown account or a bad time, or if Redis does not respond."""
+        """Print the report; exit with code 1 if pages or caches are wrong.
+
+        Raises CommandError for an unknown account, a bad time or period, or if Redis does not respond.
+        """
         try:
             viewer = user_by_handle(options["reader"].removeprefix("@"))
             until = _moment(options["until"], "--to", timezone.now())
