@@ -462,9 +462,8 @@ class MemcachedNode:
         self._idle: list[Connection] = []  # a list's append and pop are atomic
         self._breaker = Breaker()
         self._probing = threading.Lock()  # held during a probe
-        self._is_slow = (
-            False  # a read timed out and opened the breaker, and nothing else has failed since
-        )
+        # a read timed out and opened the breaker, and nothing else has failed since
+        self._is_slow = False
         self._is_retired = False
 
     @property

@@ -32,9 +32,8 @@ class Settings:
     redis_tls_files: Mapping[str, str] = field(default_factory=dict)
     topology: Topology = field(default_factory=Topology)
     memcached_timeout_seconds: float = 0.05
-    memcached_write_timeout_seconds: float = (
-        0.5  # if the other one is larger, it also applies to writes
-    )
+    # if the timeout above is larger, it also applies to writes
+    memcached_write_timeout_seconds: float = 0.5
     follows_topology: bool = False
     key_prefix: str = ""
     refills_all_l1: bool = False

@@ -279,7 +279,7 @@ def report_page(audit_pass: AuditPass, sample: Sample, difference: Difference) -
         repairs.drop_reader_caches(sample.viewer)
         return post_id not in {remaining.post_id for remaining in _read_again(sample)}
 
-    details = {"at": sample.at, "limit": sample.limit, "place": sample.ids.count(post_id)}
+    details = {"at": sample.at, "limit": sample.limit, "times": sample.ids.count(post_id)}
     audit_pass.found(
         difference.kind, repair, viewer_id=sample.viewer, post_id=post_id, details=details
     )

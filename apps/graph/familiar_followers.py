@@ -22,7 +22,8 @@ from feedcache.connections import RedisError
 from feedcache.read_through import Batch, Future, ReadThrough
 from feedcache.structures.longset import intersect
 
-PROBES = 5_000  # the maximum number of the viewer's followees that PostgreSQL looks up
+# PostgreSQL looks up at most this many of the viewer's followees; familiar followers among the others are not found.
+PROBES = 5_000
 
 _COMMON = """
 SELECT followee_id FROM (

@@ -25,7 +25,7 @@ from apps.posts.cache import (
     RECENT,
     HotAuthorEntry,
     hot_authors,
-    load_contents,
+    load_open,
     open_contents,
     week_of,
 )
@@ -254,6 +254,6 @@ def _load(author_id: int, week: Week, revision: int) -> Bucket:
         contents = open_contents(dict(batch))
         missing = [post_id for post_id, _version in batch if post_id not in contents]
         if missing:  # deleted or hidden meanwhile: only PostgreSQL has the current state
-            contents |= load_contents(missing)
+            contents |= load_open(missing)
         values |= {content.id: encode(content) for content in contents.values()}
     return Bucket(revision, values)

@@ -145,7 +145,10 @@ def _deliver(
 
 
 def post(subscription: Subscription, content: DeviceMessage) -> int:
-    """Send a message and return the status: 410 if the host is not public. Raises PushFailed if it can be retried."""
+    """Send a message and return the status. Raises PushFailed if it can be retried.
+
+    The status is 410 if the host is not public or its name is malformed.
+    """
     keys = device_keys(subscription.p256dh, subscription.auth)
     endpoint = subscription.endpoint
     text = orjson.dumps(content.text)
@@ -165,7 +168,7 @@ def post(subscription: Subscription, content: DeviceMessage) -> int:
     try:
         connection.request("POST", address, message.body, headers)
         status = connection.getresponse().status
-    except NotPublic:
+    except (NotPublic, UnicodeError):
         return HTTPStatus.GONE
     except (OSError, HTTPException) as error:
         raise PushFailed(f"{parts.hostname}: {type(error).__name__}") from error

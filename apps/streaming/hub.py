@@ -53,6 +53,7 @@ class Hub:
         self._by_listener: dict[int, set[Connection]] = defaultdict(set)
         self._notifications: dict[int, Known] = {}  # by listener
         self._next_progress: dict[int, float] = {}  # by author
+        self._waiting_progress: dict[int, set[int]] = defaultdict(set)  # author -> posts
         self._tasks: list[asyncio.Task[None]] = []
         self._is_subscribed = asyncio.Event()
         self._announcements: asyncio.Queue[Announcement] = asyncio.Queue(MAX_WAITING)
@@ -236,11 +237,23 @@ class Hub:
             self._deliver(await self.run_in_thread(queries.events_of_markers, listener_id))
 
     def _deliver_progress(self, post_id: int) -> None:
-        """Notify an author of a delivery's progress, at most every PROGRESS_SECONDS: many chunks may end at once."""
-        author_id, now = author_of(post_id), time.monotonic()
-        if author_id in self._by_listener and now >= self._next_progress.get(author_id, 0.0):
-            self._next_progress[author_id] = now + PROGRESS_SECONDS
-            self._deliver([queries.event_of_delivery(post_id)])
+        """Notify an author of a delivery's progress, at most every PROGRESS_SECONDS: many chunks may end at once.
+
+        Announcements that arrive earlier than that are delivered together, at the end of this time.
+        """
+        author_id = author_of(post_id)
+        if author_id not in self._by_listener:
+            return
+        if author_id not in self._waiting_progress:
+            wait = self._next_progress.get(author_id, 0.0) - time.monotonic()
+            asyncio.get_running_loop().call_later(max(wait, 0), self._end_wait, author_id)
+        self._waiting_progress[author_id].add(post_id)
+
+    def _end_wait(self, author_id: int) -> None:
+        posts = self._waiting_progress.pop(author_id)
+        if author_id in self._by_listener:
+            self._next_progress[author_id] = time.monotonic() + PROGRESS_SECONDS
+            self._deliver(queries.event_of_delivery(post_id) for post_id in sorted(posts))
 
     def _deliver(self, events: Iterable[StreamEvent]) -> None:
         for item in events:

@@ -32,9 +32,9 @@ MAX_PARALLEL = 16  # servers probed at once, so that a page waits only for the s
 
 # Data of these classes is expensive or impossible to rebuild, so their servers must refuse writes, not evict keys.
 PERSISTENT_CLASSES = ("counters", "existence")
-REPLICA = "graph replica"
+REPLICA = " replica"  # appended to the name of a class of data
 # In these classes, a missing key costs a query. In the timelines, most misses only show that a post has no tombstone.
-READ_THROUGH_CLASSES = ("graph", REPLICA, "cache")
+READ_THROUGH_CLASSES = ("graph", "graph" + REPLICA, "cache")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +178,9 @@ def redis_statuses() -> list[RedisStatus]:
         clients.setdefault(address_of(client), (client, []))[1].append(name)
     for client in counter_servers()[1:]:
         clients.setdefault(address_of(client), (client, []))[1].append("counters")
-    copies = [replica for name in REPLICATED for replica in replicas(name)]
-    clients |= {address_of(replica): (replica, [REPLICA]) for replica in copies}
+    for name in REPLICATED:
+        for replica in replicas(name):
+            clients.setdefault(address_of(replica), (replica, []))[1].append(name + REPLICA)
     with ThreadPoolExecutor(min(MAX_PARALLEL, len(clients))) as pool:
         found = list(pool.map(_redis_statuses, clients.values()))
     return [status for statuses in found for status in statuses]
@@ -189,7 +190,8 @@ def _redis_statuses(server: tuple[Redis, list[str]]) -> list[RedisStatus]:
     client, names = server
     cluster = cluster_of(client)
     if cluster is None:
-        return [_redis_status(address_of(client), tuple(names), client, probes=names != [REPLICA])]
+        accepts_writes = not all(name.endswith(REPLICA) for name in names)
+        return [_redis_status(address_of(client), tuple(names), client, probes=accepts_writes)]
     try:
         nodes = cluster.masters()
     except RedisError as error:

@@ -7,6 +7,7 @@ circuit breaker keeps each request from waiting for a timeout.
 import hashlib
 import json
 import logging
+import math
 import re
 import sys
 import time
@@ -16,10 +17,10 @@ from dataclasses import asdict, dataclass
 
 from django.conf import settings
 from django.core.signals import got_request_exception
-from django.db import InterfaceError, InternalError, OperationalError
+from django.db import Error, InterfaceError, InternalError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.html import format_html
-from django.utils.translation import get_language_from_request, override
+from django.utils.translation import get_language_from_request, ngettext, override
 from django.utils.translation import gettext as _
 
 from apps.deadline import note_missing
@@ -52,12 +53,11 @@ class OutageMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(EXEMPT):
             return self._get_response(request)
-        if not self._breaker.allows():
+        if not self._breaker.is_closed and not self._answers_again():
             return self._respond_without(request)
         response = self._get_response(request)
         error = getattr(request, ERROR, None)
         if error is None:
-            self._breaker.succeed()
             self._answered_at = time.time()
             self._stale_pages.store(request, response)
             return response
@@ -66,6 +66,20 @@ class OutageMiddleware:
         elif is_away(error) and self._breaker.fail():
             logger.error("PostgreSQL does not answer: %s", error)
         return self._respond_without(request, error)
+
+    def _answers_again(self) -> bool:
+        """Ask PostgreSQL itself, once per pause: a request that succeeds may not have needed it."""
+        if not self._breaker.allows():
+            return False
+        try:
+            with connection.cursor() as sql:
+                sql.execute("SELECT 1")
+        except Error as error:
+            logger.warning("PostgreSQL still does not answer: %s", error)
+            self._breaker.fail()
+            return False
+        self._breaker.succeed()
+        return True
 
     def process_exception(
         self, request: HttpRequest, exception: Exception
@@ -258,7 +272,12 @@ def _key_of(request: HttpRequest) -> str:
 
 def _with_notice(page: StalePage, request: HttpRequest) -> bytes:
     """The page with a notice that it is a copy. Fragments and JSON get none: only their headers show it."""
+    minutes = max(1, math.ceil((time.time() - page.at) / 60))
     with override(page.language or get_language_from_request(request)):
-        text = _("This page is a minute old: we cannot reach our database right now.")
+        text = ngettext(
+            "This page is up to %(minutes)d minute old: we cannot reach our database right now.",
+            "This page is up to %(minutes)d minutes old: we cannot reach our database right now.",
+            minutes,
+        ) % {"minutes": minutes}
     line = format_html('<p class="end-of-list" role="status">{}</p>', text)
     return page.body.replace(_MAIN, _MAIN + line.encode(), 1)

@@ -82,6 +82,16 @@ def test_the_servers_of_redis():
         assert all(server.error for server in redis_statuses())
 
 
+def test_replicas_are_named_by_their_class(monkeypatch):
+    address = running().redis.address  # here the replicas are the primary
+    monkeypatch.setattr(module, "replicas", lambda name: [getattr(connections, name)()])
+    (server,) = redis_statuses()
+    assert server.address in address
+    assert set(server.classes) == {*SERVERS, "graph replica", "timelines replica"}
+    assert RedisStatus("", ("graph replica",), hits=3, misses=1).hit_rate == 0.75
+    assert RedisStatus("", ("timelines replica",), hits=3, misses=1).hit_rate is None
+
+
 def test_a_redis_that_takes_no_writes_is_not_well():
     timelines().config_set("min-replicas-to-write", "1")
     try:

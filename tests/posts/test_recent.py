@@ -13,6 +13,7 @@ import pytest
 import time_machine
 from django.core.files.base import ContentFile
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
@@ -628,3 +629,17 @@ def test_while_many_write_readers_always_see_what_was_committed_before(alice):
 def test_the_newest_id_of_a_new_account_is_no_time(alice):
     assert second_of(known(alice).counts.last_post_id) < 1_500_000_000
     assert weeks_read(known(alice).counts)[0] == Week.of_second(int(datetime.now(UTC).timestamp()))
+
+
+def test_a_post_that_staff_hide_while_a_week_is_loaded_is_not_in_it(alice, monkeypatch, committed):
+    """The cached contents of hidden posts are not open, so PostgreSQL is asked, and knows it, too."""
+    post = committed(publish, alice, "soon hidden")
+    week = weeks_read(known(alice).counts)[0]
+    assert list(recent._load(alice.pk, week, 1).values) == [post.pk]
+
+    def hide(_versions):
+        Post.objects.filter(pk=post.pk).update(hidden_at=timezone.now())
+        return {}
+
+    monkeypatch.setattr(recent, "open_contents", hide)
+    assert recent._load(alice.pk, week, 1).values == {}

@@ -294,6 +294,15 @@ def test_a_name_that_leads_into_our_own_network_is_not_asked(
     assert not Subscription.objects.exists()
 
 
+def test_a_device_with_a_malformed_name_is_forgotten(alice, dora, subscribed, pushed):
+    subscription = subscribed(alice)
+    Subscription.objects.update(endpoint=f"https://{'a' * 64}.example/push")
+    publish(dora, "@alice hello")
+    deliver()
+    pushed()
+    assert not Subscription.objects.filter(pk=subscription.pk).exists()
+
+
 def test_as_many_workers_as_are_allowed(alice, dora, subscribed, pushed, settings):
     settings.PUSH_CONCURRENCY = 1
     subscribed(alice)

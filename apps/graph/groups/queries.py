@@ -114,8 +114,11 @@ def joined_circles(member: User) -> list[Circle]:
 
 
 def require_may_post(user_id: int, circle_id: int) -> None:
-    """Raise NotFound unless the user is in the circle, and NotAllowed unless they own it or it is shared."""
-    circle = _circles_with(user_id).filter(pk=circle_id).first()
+    """Raise NotFound unless the user is in the circle, and NotAllowed unless they own it or it is shared.
+
+    Circles of suspended owners are not found either.
+    """
+    circle = _circles_with(user_id).filter(pk=circle_id, owner__suspended_at=None).first()
     if circle is None:
         raise not_found(Circle)
     if circle.owner_id != user_id and not circle.is_shared:

@@ -107,9 +107,8 @@ def mark_read(viewer: User, number: int) -> None:
     if not viewer.tells_seen or row.is_request:
         rows.update(is_unread=False)
         return
-    rows.update(is_unread=False, seen_id=row.last_post_id)
-    author_id = author_of(row.last_post_id)
-    announce("seen", user_id=author_id, post_id=row.last_post_id)
+    if rows.update(is_unread=False, seen_id=row.last_post_id):  # no later message has arrived
+        announce("seen", user_id=author_of(row.last_post_id), post_id=row.last_post_id)
 
 
 def accept_request(viewer: User, number: int) -> None:

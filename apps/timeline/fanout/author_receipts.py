@@ -55,7 +55,10 @@ class AuthorReceipt:
     finished_at: datetime | None = None  # the time of the last receipt so far
     curve: tuple[tuple[float, int], ...] = ()
     sent_to: tuple[str, ...] | None = None
-    is_new: bool = False  # whether the post is so new that its job may not exist yet
+    is_on_its_way: bool = (
+        False  # whether there is no job yet, or a pending one of an addressed post
+    )
+    has_failed: bool = False  # whether the job of an addressed post failed
 
     @property
     def seconds(self) -> float | None:
@@ -67,14 +70,8 @@ class AuthorReceipt:
         """A sentence such as "Reached 1,240 of 1,245 followers in 4 s; 5 will get it when they come back"."""
         if self.sent_to is not None:
             return _sent_to(self.sent_to)
-        if not self.mode:
-            return (
-                _("It is on its way.") if self.is_new else _("There is no record of its delivery.")
-            )
-        if self.mode == Mode.PULL:
-            return _("Followers read it straight from the profile when they open their home page.")
-        if not self.expected:
-            return _("There was nobody to deliver it to.")
+        if without_numbers := _without_numbers(self):
+            return without_numbers
         parts = [_reached(self)]
         for number, words in (
             (self.dormant, _("%(count)s will get it when they come back")),
@@ -164,9 +161,14 @@ def _added_up(
 ) -> AuthorReceipt:
     """The sums of a job and its chunks, as a receipt."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
-    if job is None or (is_addressed and job.state != State.DONE):
+    if job is None:
         is_new = post.created_at > database_time() - UNDER_WAY
-        return AuthorReceipt(post_id, is_own, is_addressed, is_new=is_new)
+        return AuthorReceipt(post_id, is_own, is_addressed, is_on_its_way=is_new)
+    if is_addressed and job.state != State.DONE:  # until then, nobody has counted its readers
+        has_failed = job.state == State.DEAD
+        return AuthorReceipt(
+            post_id, is_own, is_addressed, is_on_its_way=not has_failed, has_failed=has_failed
+        )
     numbers = {state.value: 0 for state in State}
     reached = dormant = given_up = 0
     finished_at, points = None, list[tuple[float, int]]()
@@ -217,6 +219,21 @@ def _thinned(points: Sequence[tuple[float, int]]) -> list[Any]:
     """At most `MAX_POINTS` of the points, including the last one."""
     step = -(-len(points) // MAX_POINTS) or 1
     return list(points[::-1][::step][::-1])
+
+
+def _without_numbers(receipt: AuthorReceipt) -> str:
+    """The sentence about a delivery that has no numbers; "" if it has some."""
+    sentences = (
+        (receipt.has_failed, _("Its delivery failed, and the people who run the site can see it.")),
+        (receipt.is_on_its_way, _("It is on its way.")),
+        (not receipt.mode, _("There is no record of its delivery.")),
+        (
+            receipt.mode == Mode.PULL,
+            _("Followers read it straight from the profile when they open their home page."),
+        ),
+        (not receipt.expected, _("There was nobody to deliver it to.")),
+    )
+    return next((sentence for applies, sentence in sentences if applies), "")
 
 
 def _reached(receipt: AuthorReceipt) -> str:

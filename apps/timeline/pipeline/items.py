@@ -80,9 +80,8 @@ class FeedItem(NamedTuple):
     preview: LinkPreview | None = None
     follows_author: bool = False
     mutes_author: bool = False
-    circle_name: str = (
-        ""  # of the post's circle; empty if the viewer, its author, is no longer in it
-    )
+    # The name of the post's circle; empty if the viewer, its author, is no longer in it.
+    circle_name: str = ""
     # Why the post is here, if not because of a follow: a promotion, rules of a feed, or a followed tag.
     promotion: Promotion | None = None
     because: tuple[str, ...] = ()  # the rules of the feed that match, in words

@@ -2,6 +2,8 @@
 what only reads goes on, the rest is 503 with Retry-After.
 """
 
+from unittest.mock import Mock
+
 import psycopg
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -9,6 +11,8 @@ from django.db import OperationalError, connection
 from django.http import HttpResponse
 
 from apps.posts.models import Attachment
+from feedcache import breaker
+from feedsite.middleware import outage
 from feedsite.middleware.outage import ERROR, OutageMiddleware, is_away
 from tests.support.factories import publish
 from tests.support.pictures import picture
@@ -155,3 +159,26 @@ def test_figures_can_be_read_during_an_outage_and_do_not_end_it(rf):
     statuses = [middleware(rf.get(path)).status_code for path in ("/home", "/metrics", "/home")]
     assert statuses == [503, 200, 503]
     assert asked == ["/home", "/metrics"]  # the breaker is still open
+
+
+def test_a_response_that_needed_no_postgresql_does_not_end_an_outage(rf, monkeypatch):
+    """PostgreSQL itself is asked, and no request is tried before it answers."""
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0)
+    asked = []
+
+    def respond(request):
+        asked.append(request.path)
+        if request.path == "/home":
+            setattr(request, ERROR, OperationalError("connection refused"))
+        return HttpResponse()
+
+    middleware = OutageMiddleware(respond)
+    middleware(rf.get("/home"))
+    answered_at = middleware._answered_at
+    with monkeypatch.context() as away:
+        away.setattr(outage.connection, "cursor", Mock(side_effect=OperationalError("refused")))
+        assert middleware(rf.get("/api/v1/custom_emojis")).status_code == 503
+    assert asked == ["/home"]
+    assert middleware._answered_at == answered_at
+    assert middleware(rf.get("/api/v1/custom_emojis")).status_code == 200
+    assert middleware._answered_at > answered_at

@@ -251,6 +251,10 @@ def test_where_one_may_post(alice, bob, carol, family, monkeypatch):
     require_may_post(bob.pk, shared.pk)
     with pytest.raises(NotAllowed):
         require_may_post(bob.pk, family.pk)
+    User.objects.filter(pk=alice.pk).update(suspended_at=timezone.now())
+    with pytest.raises(NotFound):
+        require_may_post(bob.pk, shared.pk)
+    User.objects.filter(pk=alice.pk).update(suspended_at=None)
     delete_group(Circle, alice, shared.pk)
     assert [one.id for one in circles_to_post_to(user_by_id(bob.pk))] == [own.pk]
 

@@ -4,6 +4,7 @@ import pytest
 
 from apps.errors import Invalid, NotAllowed, NotFound
 from apps.graph.actions import block_user
+from apps.notifications.conversations import actions
 from apps.notifications.conversations.actions import (
     MAX_PEOPLE,
     accept_request,
@@ -244,6 +245,21 @@ def test_what_was_read_without_marks_is_not_told_later(alice, bob, seen):
     bob.save()
     newest = get_conversation(alice, _talk(alice))
     assert seen_by(alice, newest, newest.item.id) == []
+
+
+def test_reading_is_not_told_if_a_later_message_arrives_meanwhile(alice, bob, monkeypatch):
+    _begin(alice, bob)
+    told = []
+
+    def arrives(_reader):
+        _begin(alice, bob, text="And now?")
+        return True
+
+    monkeypatch.setattr(actions, "announce", lambda name, **ids: told.append((name, ids)))
+    monkeypatch.setattr(type(bob), "tells_seen", property(arrives))
+    mark_read(bob, _talk(bob))
+    assert told == []
+    assert get_conversation(bob, _talk(bob)).is_unread
 
 
 def test_looking_at_a_request_is_not_told(alice, carol):
