@@ -109,7 +109,7 @@ class Journey:
     def is_under_way(self) -> bool:
         """Whether the delivery is unfinished (dead letters do not count) or, before it has begun, the post is new."""
         if not self.receipt.mode:
-            return self.receipt.is_new
+            return self.receipt.is_on_its_way
         return self.receipt.pending > 0
 
     @property
