@@ -83,10 +83,9 @@ def test_the_servers_of_redis():
 
 
 def test_replicas_are_named_by_their_class(monkeypatch):
-    address = running().redis.address  # here the replicas are the primary
+    # here the replicas are the primary
     monkeypatch.setattr(module, "replicas", lambda name: [getattr(connections, name)()])
     (server,) = redis_statuses()
-    assert server.address in address
     assert set(server.classes) == {*SERVERS, "graph replica", "timelines replica"}
     assert RedisStatus("", ("graph replica",), hits=3, misses=1).hit_rate == 0.75
     assert RedisStatus("", ("timelines replica",), hits=3, misses=1).hit_rate is None
