@@ -15,7 +15,7 @@ from apps.accounts.queries import user_by_handle
 from apps.accounts.staff import is_permitted
 from apps.earlier_posts.actions import delete_earlier_post
 from apps.earlier_posts.queries import QUERY_CHARACTERS, Shown, earlier_post, earlier_posts
-from apps.errors import BadRequest
+from apps.errors import BadRequest, NotFound
 from apps.http.requests import (
     AuthenticatedRequest,
     SeeOther,
@@ -25,6 +25,7 @@ from apps.http.requests import (
     require_get_or_post,
     viewer_of,
 )
+from apps.http.verification import may_act_as_staff, redirect_to_second_factor
 from apps.pagination import Cursor
 from apps.posts.actions.publish import DELETE_POSTS
 from apps.posts.models import Visibility
@@ -63,7 +64,10 @@ def post(request: SiteRequest, handle: str, number: int) -> HttpResponseBase:
         "title": Truncator(shown.content_warning or shown.row.body).chars(TITLE_CHARACTERS),
         "is_indexable": _is_indexable(owner, shown),
         "may_delete": viewer is not None
-        and (viewer.pk == owner.pk or is_permitted(viewer, DELETE_POSTS)),
+        and (
+            viewer.pk == owner.pk
+            or (is_permitted(viewer, DELETE_POSTS) and may_act_as_staff(request))
+        ),
     }
     return render(request, "earlier_posts/post.html", context)
 
@@ -74,6 +78,11 @@ def delete(request: AuthenticatedRequest, handle: str, number: int) -> HttpRespo
     """Ask for confirmation, then delete a post."""
     owner = user_by_handle(handle)
     shown = earlier_post(owner, request.user, number)
+    if request.user.pk != owner.pk:
+        if not is_permitted(request.user, DELETE_POSTS):
+            raise NotFound(_("This post isn't here."))
+        if not may_act_as_staff(request):
+            return redirect_to_second_factor(request)
     if request.method != "POST":
         back = reverse("earlier_post", args=[owner.handle, number])
         return render(request, "earlier_posts/delete.html", {"item": shown, "back": back})

@@ -245,17 +245,23 @@ def test_search_engines_list_what_their_authors_allow(alice, page_of, brought):
 
 
 @pytest.mark.slow
-def test_owners_and_staff_delete_a_post(alice, bob, page_of, brought):
+def test_owners_and_staff_delete_a_post(alice, bob, page_of, brought, settings):
     address = f"{LIST}/{brought['For everybody'].pk}"
     assert f"{address}/delete" in text_of(page_of(alice), address)
     assert f"{address}/delete" not in text_of(page_of(bob), address)
-    assert page_of(bob).post(f"{address}/delete").status_code == 404
+    for method in ("get", "post"):
+        assert getattr(page_of(bob), method)(f"{address}/delete").status_code == 404
     assert EarlierPost.objects.count() == 3
     assert "Delete this earlier post?" in text_of(page_of(alice), f"{address}/delete")
     assert page_of(alice).post(f"{address}/delete").status_code == 303
     assert EarlierPost.objects.count() == 2
     staff = browser_of(make_staff(DELETE_POSTS))
     address = f"{LIST}/{brought['Unlisted'].pk}"
+    settings.STAFF_SECOND_FACTOR = True
+    assert f"{address}/delete" not in text_of(staff, address)
+    assert "/security" in staff.post(f"{address}/delete")["Location"]
+    assert EarlierPost.objects.count() == 2
+    settings.STAFF_SECOND_FACTOR = False
     assert f"{address}/delete" in text_of(staff, address)
     assert staff.post(f"{address}/delete").status_code == 303
     assert EarlierPost.objects.count() == 1

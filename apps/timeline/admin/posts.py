@@ -4,6 +4,7 @@ Staff can read and delete posts, but not edit them.
 """
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -28,7 +29,7 @@ from apps.accounts.staff import log_action
 from apps.events.admin import StaffList
 from apps.events.leases import State
 from apps.posts.actions import schedule, transcoding
-from apps.posts.admin import post_link
+from apps.posts.admin import delete_after_confirmation, post_link
 from apps.posts.models import OPEN, Post, ScheduledPost, Transcode
 from apps.timeline import publishing
 from feedcache.ids import first_id_at, parse_id
@@ -196,18 +197,8 @@ class PostAdmin(StaffList):
     ) -> TemplateResponse | None:
         """Delete posts with the same effect as a deletion by their authors, after a confirmation."""
         posts = self.chosen(request, queryset.filter(deleted_at=None))
-        question = ngettext(
-            "Delete %(count)d post? Its text cannot be restored.",
-            "Delete %(count)d posts? Their texts cannot be restored.",
-            len(posts),
-        ) % {"count": len(posts)}
-        if posts and (page := self.confirmation(request, posts, question=question)):
-            return page
-        staff = staff_of(request)
-        done = self.attempt(request, posts, lambda post: publishing.delete(post.pk, by=staff))
-        text = ngettext("%(count)d post deleted.", "%(count)d posts deleted.", done)
-        self.message_user(request, text % {"count": done})
-        return None
+        delete = partial(publishing.delete, by=staff_of(request))
+        return delete_after_confirmation(self, request, posts, delete)
 
 
 def _search_floor() -> int:
