@@ -9,7 +9,7 @@ from apps.graph.models import Circle
 from apps.posts.actions.edit import edit_post
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
-from tests.support.factories import make_user, publish, repost
+from tests.support.factories import make_user, publish, repost, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -91,6 +91,14 @@ def test_who_has_left_still_reads_the_own_posts_and_answers_no_more(alice, bob, 
     assert mine.pk in visible_posts(bob.pk, [mine.pk]).posts
     with pytest.raises(NotAllowed):
         publish(bob, reply_to_id=mine.pk)
+
+
+def test_nobody_answers_in_a_circle_of_a_suspended_owner(alice, bob, family):
+    answer = publish(bob, reply_to_id=to(family, alice).pk)
+    suspend(alice)
+    assert answer.pk in visible_posts(bob.pk, [answer.pk]).posts
+    with pytest.raises(NotAllowed):
+        publish(bob, reply_to_id=answer.pk)
 
 
 def test_a_circle_post_is_not_there_for_who_may_not_see_it(alice, carol, family):

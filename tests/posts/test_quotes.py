@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.errors import NotFound
+from apps.errors import Invalid, NotFound
 from apps.moderation.actions import mark_sensitive
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
@@ -101,3 +101,17 @@ def test_the_menu_of_a_card_offers_it_to_the_quoted_author(alice, bob, carol, pa
     page = page_of(carol).get(f"/@bob/{quote.pk}").text
     assert "The quoted post isn't available." in page
     assert ids(quotes_timeline(alice, quoted.pk, Cursor())) == []
+
+
+def test_an_edit_for_mentioned_people_goes_on_naming_the_quoted_author(alice, bob, carol):
+    quoted, own = publish(alice, "Mine"), publish(bob, "My own")
+    quote = publish(bob, "@carol @alice", quote_of_id=quoted.pk, visibility="mentioned")
+    with pytest.raises(Invalid) as refused:
+        edit_post(bob, quote.pk, body="@carol behind her back")
+    assert refused.value.code == "not_mentioned"
+    assert item(alice, quote).post.body == "@carol @alice"
+    edit_post(bob, quote.pk, body="@alice alone")
+    of_own = publish(bob, "@carol", quote_of_id=own.pk, visibility="mentioned")
+    edit_post(bob, of_own.pk, body="@alice")
+    revoke_quote(alice, quoted.pk, quote.pk)
+    edit_post(bob, quote.pk, body="@carol, it quotes nothing")

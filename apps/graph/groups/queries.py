@@ -118,11 +118,16 @@ def require_may_post(user_id: int, circle_id: int) -> None:
 
     Circles of suspended owners are not found either.
     """
-    circle = _circles_with(user_id).filter(pk=circle_id, owner__suspended_at=None).first()
+    circle = _usable(user_id, circle_id).first()
     if circle is None:
         raise not_found(Circle)
     if circle.owner_id != user_id and not circle.is_shared:
         raise NotAllowed(_("Only the owner can post to this circle."))
+
+
+def may_reply_in(user_id: int, circle_id: int) -> bool:
+    """Whether a user is in a circle, shared or not, whose owner is not suspended."""
+    return _usable(user_id, circle_id).exists()
 
 
 def circles_to_post_to(user: User) -> list[CircleChoice]:
@@ -149,6 +154,10 @@ def circle_audience(circle_id: int) -> set[int]:
     owner = Circle.objects.filter(pk=circle_id, deleted_at=None).values_list("owner_id", flat=True)
     members = CircleMember.objects.filter(group=circle_id).values_list("member_id", flat=True)
     return {*owner, *members} if owner else set()
+
+
+def _usable(user_id: int, circle_id: int) -> QuerySet[Circle]:
+    return _circles_with(user_id).filter(pk=circle_id, owner__suspended_at=None)
 
 
 def _circles_with(user_id: int) -> QuerySet[Circle]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import QuotePolicy
 from apps.errors import Invalid, NotAllowed, invalid
-from apps.graph.groups.queries import circle_names, require_may_post
+from apps.graph.groups.queries import may_reply_in, require_may_post
 from apps.posts.content.post import PostContent
 from apps.posts.content.text import (
     MAX_MENTIONS,
@@ -22,9 +22,10 @@ from apps.posts.content.text import (
     tags,
     without_handles,
 )
-from apps.posts.models import Kind, Medium, Visibility
+from apps.posts.models import Kind, Medium, Post, Visibility
 from apps.posts.visibility import narrowest
 from apps.texts import is_visible, normalise
+from feedcache.ids import author_of
 
 MAX_PICTURES = 4
 ALT_MAX_CHARACTERS = 10_000  # of a picture's description
@@ -163,6 +164,15 @@ def check_mentions(draft: Draft, user_ids: Collection[int]) -> None:
             raise UnexpectedMentions(unexpected)
 
 
+def check_quoted_is_named(post: Post, mentioned_ids: Collection[int]) -> None:
+    """Raise Invalid if a post for mentioned people quotes an author that it does not mention."""
+    if post.source_id is None or post.visibility != Visibility.MENTIONED:
+        return
+    if author_of(post.source_id) not in {post.author_id, *mentioned_ids}:
+        text = _("A post for mentioned people must mention the author it quotes.")
+        raise invalid("quoted_status_id", text, "not_mentioned")
+
+
 def check_unique(media_ids: Sequence[int]) -> None:
     """Raise Invalid if an id occurs twice."""
     if len(set(media_ids)) < len(media_ids):
@@ -227,8 +237,8 @@ def audience(author_id: int, draft: Draft, parent: PostContent | None) -> tuple[
 
 
 def _inherited(author_id: int, circle_id: int) -> int:
-    # authors still see their own posts in a circle they left, but may not reply there
-    if circle_id not in circle_names(author_id, [circle_id]):
+    # authors still see their own posts in a circle that they left or whose owner is suspended, but may not reply there
+    if not may_reply_in(author_id, circle_id):
         raise NotAllowed(_("You no longer belong to this circle."))
     return circle_id
 

@@ -28,6 +28,7 @@ from apps.posts.actions.drafts import (
     check_picture,
     check_poll,
     check_quote_policy,
+    check_quoted_is_named,
     check_unique,
     clean_body,
     kind_of,
@@ -98,6 +99,7 @@ def edit_post(author: User, post_id: int, *, body: str, **changes: Any) -> Chang
                 record("post_changed", post_id=post.pk)
                 return _save_version(counts, post, pictures, mentions)
             return Changed(post)
+        check_quoted_is_named(post, mentions.values())
         revision.save(force_insert=True)
         post.edited_at = datetime.fromtimestamp(store.clock(counts), UTC)
         added = _update_mentions(post, list(mentions.values()))

@@ -10,18 +10,25 @@ from apps.accounts.counts_store import put_writes
 from apps.accounts.models import User, UserCounts
 from apps.accounts.queries import user_ids_by_handle
 from apps.accounts.staff import is_permitted, log_action, require_permission
-from apps.errors import NotAllowed, NotFound, invalid
+from apps.errors import NotAllowed, NotFound
 from apps.events.actions import dispatch_after_commit, record
 from apps.graph.queries import exact_relations
 from apps.posts import store
 from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import attach, attach_uploads, detach, lock_uploads
-from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft, kind_of
+from apps.posts.actions.drafts import (
+    Draft,
+    audience,
+    check_mentions,
+    check_quoted_is_named,
+    clean_draft,
+    kind_of,
+)
 from apps.posts.actions.polls import clear_poll, create_poll
 from apps.posts.cache import cache_deleted, cache_published
 from apps.posts.content.post import Picture, PostContent
 from apps.posts.content.text import mentioned_handles, tag_names
-from apps.posts.models import OPEN, Attachment, IdempotencyKey, Kind, Post, Visibility
+from apps.posts.models import OPEN, Attachment, IdempotencyKey, Kind, Post
 from apps.posts.queries import visible_source
 from apps.posts.store import Changed
 from apps.tags.actions import delete_tags, write_tags
@@ -65,7 +72,7 @@ def publish_post(
             return Changed(earlier)
         counts = store.lock_author(author)
         post = _new_post(author, counts, draft, body, parent, quoted)
-        _check_quoted_is_named(post, quoted, mentions.values())
+        check_quoted_is_named(post, mentions.values())
         uploads = lock_uploads(author.pk, draft.media_ids) if draft.media_ids else []
         post.kind = _kind(quoted, draft, uploads)
         idempotency.note(request, post=post)
@@ -266,17 +273,6 @@ def _quoted(author: User, post_id: int | None) -> PostContent | None:
     if not quoted.may_be_quoted(own=False, follows=follows):
         raise NotAllowed(_("Its author does not let you quote this post."))
     return quoted
-
-
-def _check_quoted_is_named(
-    post: Post, quoted: PostContent | None, mentioned_ids: Collection[int]
-) -> None:
-    """Raise Invalid if a post for mentioned people quotes an author that it does not mention."""
-    if quoted is None or post.visibility != Visibility.MENTIONED:
-        return
-    if quoted.author_id != post.author_id and quoted.author_id not in mentioned_ids:
-        text = _("A post for mentioned people must mention the author it quotes.")
-        raise invalid("quoted_status_id", text, "not_mentioned")
 
 
 def _kind(quoted: PostContent | None, draft: Draft, uploads: Sequence[Attachment]) -> Kind:
