@@ -132,7 +132,9 @@ def vote(user: User, post_id: int, choices: Collection[int]) -> None:
     chosen = sorted(set(choices))
     with transaction.atomic():
         # the poll's row serves as the lock, so the second of two equal requests finds the votes of the first
-        poll = Poll.objects.select_for_update().get(pk=post_id)
+        poll = Poll.objects.select_for_update().filter(pk=post_id).first()
+        if poll is None:  # an edit has just replaced it
+            raise NotFound(_("There is no such poll."))
         _check_choices(poll, chosen)
         if Vote.objects.filter(poll=poll, user=user).exists():
             raise invalid("choices", _("You have voted already."), "voted_already")

@@ -1,7 +1,9 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import BytesIO
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from apps.engagement.actions import vote
@@ -19,8 +21,10 @@ from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Poll
 from apps.posts.queries import visible_posts
 from tests.support.factories import deliver, make_user, publish
+from tests.support.locks import sessions_that_wait_for_a_lock
 from tests.support.pictures import picture
-from tests.support.threads import together
+from tests.support.threads import WAIT_SECONDS, together
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -145,6 +149,22 @@ def test_an_edit_that_asks_again_drops_the_votes_and_one_that_does_not_keeps_the
     vote(bob, plain.pk, [0])
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_vote_while_other_options_replace_the_poll_is_refused(alice, bob):
+    post = publish(alice, "Which?", poll=COLOURS)
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            edit_post(alice, post.pk, body="Which?", poll=PollDraft(["Red", "Yellow"], 3600))
+            voting = pool.submit(together, 1, lambda _number: vote(bob, post.pk, [2]))
+            wait_until(
+                lambda: voting.done() or sessions_that_wait_for_a_lock(),
+                "the vote waits for the edit",
+            )
+        with pytest.raises(NotFound):
+            voting.result(WAIT_SECONDS)
+    assert result(post).votes == (0, 0)
+
+
 def test_the_end_of_a_poll_is_told_once(alice, monkeypatch):
     told = []
     monkeypatch.setattr(polls, "record", lambda name, **payload: told.append((name, payload)))
@@ -156,6 +176,22 @@ def test_the_end_of_a_poll_is_told_once(alice, monkeypatch):
     assert told == [("poll_ended", {"post_id": over.pk})]
     assert "poll_ended" in EVENTS
     assert not Poll.objects.get(pk=running.pk).is_ended
+
+
+def test_a_poll_that_is_extended_at_its_end_goes_on(alice, monkeypatch):
+    first, extended = (publish(alice, "Which?", poll=COLOURS) for _ in range(2))
+    end(first)
+    Poll.objects.filter(pk=extended.pk).update(expires_at=timezone.now())
+    told = []
+
+    def extend(_name, post_id):  # after the expired polls were found
+        told.append(post_id)
+        edit_post(alice, extended.pk, body="Which?", poll=PollDraft(COLOURS.options, 7200))
+
+    monkeypatch.setattr(polls, "record", extend)
+    assert polls.end_polls(limit=10) == 2
+    assert told == [first.pk]
+    assert not Poll.objects.get(pk=extended.pk).is_ended
 
 
 def test_a_deleted_poll_says_nothing(alice):

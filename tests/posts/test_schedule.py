@@ -6,9 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
-from apps.errors import Invalid, NotFound
+from apps.errors import Invalid, NotAllowed, NotFound
 from apps.events.leases import State
 from apps.graph.actions import block_user
+from apps.graph.groups.actions import add_members, create_group
+from apps.graph.models import Circle
 from apps.posts.actions import schedule as scheduled
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import delete_post
@@ -156,6 +158,19 @@ def test_what_could_not_be_published_now_is_not_kept(alice):
         with pytest.raises(Invalid):
             scheduled.schedule_post(alice, draft, timezone.now() + HOUR)
     assert not ScheduledPost.objects.exists()
+
+
+def test_an_answer_in_a_circle_waits_where_one_may_not_begin(alice, bob):
+    circle = create_group(Circle, alice, name="Family")
+    add_members(Circle, alice, circle.pk, [bob.pk])
+    place = {"visibility": "circle", "circle_id": circle.pk}
+    root = publish(alice, **place)
+    with pytest.raises(NotAllowed):
+        schedule(bob, **place)
+    due(schedule(bob, reply_to_id=root.pk, **place))
+    run()
+    post = Post.objects.get(author=bob)
+    assert (post.reply_to_id, post.circle_id) == (root.pk, circle.pk)
 
 
 def test_so_many_can_wait_and_no_more(alice, settings):

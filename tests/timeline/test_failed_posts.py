@@ -11,12 +11,12 @@ from apps.events.leases import WORKER_DIED, State
 from apps.graph.groups.actions import add_members, create_group, delete_group
 from apps.graph.models import Circle
 from apps.posts.actions import schedule
-from apps.posts.actions.drafts import Draft, PollDraft
+from apps.posts.actions.drafts import Draft, PollDraft, UnexpectedMentions
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.timeline import publishing
-from tests.support.factories import publish
+from tests.support.factories import make_user, publish
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -77,6 +77,14 @@ def test_what_is_our_fault_is_said_without_its_inside(failed, bob, page_of, erro
     page = page_of(bob).get("/scheduled").text
     assert "Something went wrong on our side." in page
     assert "secret" not in page
+
+
+def test_who_would_be_named_unexpectedly_is_the_reason(alice):
+    row = wait(alice, "Not for @newcomer.", allowed_mentions=[])
+    make_user("newcomer")
+    try_all()
+    row.refresh_from_db()
+    assert schedule.failure_reason(row) == UnexpectedMentions([]).message
 
 
 def test_tried_again_when_nothing_is_in_the_way_any_more(failed, bob, page_of):

@@ -54,7 +54,7 @@ def end_polls(*, limit: int) -> int:
     ids = list(expired.order_by("expires_at").values_list("pk", flat=True)[:limit])
     for post_id in ids:
         with transaction.atomic():
-            # unless another worker has just ended it
-            if Poll.objects.filter(pk=post_id, is_ended=False).update(is_ended=True):
+            # unless another worker has just ended it, or an edit has extended it
+            if expired.filter(pk=post_id).update(is_ended=True):
                 record("poll_ended", post_id=post_id)
     return len(ids)

@@ -23,15 +23,22 @@ from apps.events import leases
 from apps.pagination import Cursor, Page, page_of_rows
 from apps.posts.actions import idempotency
 from apps.posts.actions.attachments import reserve
-from apps.posts.actions.drafts import Draft, audience, check_mentions, clean_draft
+from apps.posts.actions.drafts import (
+    Draft,
+    UnexpectedMentions,
+    audience,
+    check_mentions,
+    clean_draft,
+)
 from apps.posts.content.text import mentioned_handles
 from apps.posts.models import Attachment, ScheduledPost
+from apps.posts.queries import visible_posts
 
 EARLIEST = timedelta(minutes=5)
 LATEST = timedelta(days=366)
 MAX_FAILED = 50
 # Errors whose messages are meant for the author.
-DOMAIN_ERRORS = {error.__name__ for error in (Invalid, NotAllowed, NotFound)}
+DOMAIN_ERRORS = {error.__name__ for error in (Invalid, NotAllowed, NotFound, UnexpectedMentions)}
 
 
 def schedule_post(
@@ -58,7 +65,9 @@ def schedule_post(
     body = clean_draft(draft)
     mentions = user_ids_by_handle(mentioned_handles(body))
     check_mentions(draft, set(mentions.values()) - {author.pk})
-    audience(author.pk, draft, None)
+    # a reply inherits its circle; publishing refuses a reply to a post that its author may not see
+    parents = visible_posts(author.pk, [draft.reply_to_id] if draft.reply_to_id else []).posts
+    audience(author.pk, draft, parents.get(draft.reply_to_id or 0))
     with transaction.atomic():
         earlier = idempotency.claim(request)
         if earlier is not None and earlier.scheduled is not None:
