@@ -96,7 +96,7 @@ def fetch(
             answer = _ask(pool, url, accepted, max_bytes)
         if isinstance(answer, Answer):
             return answer
-        address = urljoin(url, answer)
+        address = answer
     raise Refused("too many redirects")
 
 
@@ -159,7 +159,7 @@ def _ask(
                 for name, value in response.headers
             }
             if response.status in REDIRECTS and "location" in fields:
-                return fields["location"]
+                return urljoin(url, fields["location"])
             _require_fit(response.status, fields, accepted)
             body = _decoded(response.iter_stream(), fields.get("content-encoding", ""), max_bytes)
             return Answer(url, fields["content-type"], body)

@@ -11,7 +11,6 @@ from urllib.parse import urljoin, urlsplit
 import orjson
 from django.utils.dateparse import parse_datetime
 from django.utils.encoding import iri_to_uri
-from django.utils.timezone import is_naive
 
 from apps.accounts.profile import single_line
 from apps.errors import Invalid
@@ -150,10 +149,9 @@ def _joined(address: str, reference: str) -> str:
 
 
 def _moment(text: str) -> datetime | None:
+    """A moment in UTC; None if it is malformed, or outside the years 1 to 9999, which Python cannot read from a row."""
     try:
         moment = parse_datetime(text)
-    except ValueError:
+        return moment and (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if is_naive(moment) else moment

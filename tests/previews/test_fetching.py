@@ -174,6 +174,12 @@ def test_redirects_are_followed_five_times(site):
     assert len(site.asked) == 6
 
 
+def test_a_malformed_redirect(site):
+    site.pages["/go"] = redirect("http://[")
+    with pytest.raises(Refused):
+        get(f"http://news.example:{site.port}/go", site.network())
+
+
 @pytest.mark.parametrize(
     "types", ["application/pdf", "image/svg+xml", "text/plain", "", "text/html-not"]
 )

@@ -55,6 +55,21 @@ def test_texts_are_on_one_line_and_hide_nothing(site):
     assert page.description == "x" * 300
 
 
+@pytest.mark.parametrize(
+    ("said", "moment"),
+    [
+        ("2026-11-20T08:00:00", datetime(2026, 11, 20, 8, tzinfo=UTC)),
+        ("2026-11-20T08:00:00+08:00", datetime(2026, 11, 20, tzinfo=UTC)),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-14:00", None),
+        ("yesterday", None),
+    ],
+)
+def test_when_a_page_was_published(site, said, moment):
+    head = f'<title>a</title><meta property="article:published_time" content="{said}">'
+    assert made(site, head).published_at == moment
+
+
 @pytest.mark.parametrize("html", ["", "<p>No head.</p>", "<title> \u200b </title>", "\x00\x01"])
 def test_a_page_without_a_title(site, html):
     with pytest.raises(Refused, match="without a title"):
