@@ -1,4 +1,5 @@
-"""Connections to addresses that users provide: only to hosts on the public internet, never into the site's own network.
+"""Connections to addresses that users provide: only to hosts on the public internet, never into the site's own network,
+and bounded in time.
 
 A name is resolved once, all its addresses are checked, and the connection goes to a checked address. So a name that
 resolves to another host a moment later (DNS rebinding) does no harm.
@@ -6,8 +7,15 @@ resolves to another host a moment later (DNS rebinding) does no harm.
 
 import socket
 import ssl
-from http.client import HTTPSConnection
+from collections.abc import Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from threading import Event, Timer
+from time import monotonic
+from urllib.parse import urlsplit
+
+MAX_ADDRESSES = 3  # the number of IP addresses that are tried per host
 
 # Refused even if `is_global`, whose list of networks depends on the version of Python.
 _REFUSED_4 = [
@@ -65,17 +73,70 @@ class PublicHTTPSConnection(HTTPSConnection):
 
     def __init__(self, host: str, port: int | None = None, *, timeout: float) -> None:
         self._tls = ssl.create_default_context()
-        super().__init__(host, port, timeout=timeout, context=self._tls)
+        # without a port, `http.client` would take the end of an IPv6 address for one
+        super().__init__(host, port or self.default_port, timeout=timeout, context=self._tls)
+        self._seconds = timeout
 
     def connect(self) -> None:
-        """Connect to the first address that accepts."""
-        failure: OSError | None = None
-        for address in public_addresses(self.host, self.port):
+        """Connect to the first address that accepts. All attempts and the TLS handshake share the time limit."""
+        end, failure = monotonic() + self._seconds, OSError(f"{self.host} has no address")
+        addresses = public_addresses(self.host, self.port)[:MAX_ADDRESSES]
+        for number, address in enumerate(addresses):
             try:
-                plain = socket.create_connection((address, self.port), self.timeout)
+                share = _until(end) / (len(addresses) - number)
+                plain = socket.create_connection((address, self.port), share)
             except OSError as error:
                 failure = error
                 continue
+            plain.settimeout(_until(end))
             self.sock = self._tls.wrap_socket(plain, server_hostname=self.host)
             return
-        raise failure or OSError(f"{self.host} has no address")
+        raise failure
+
+
+def _until(end: float) -> float:
+    """The number of seconds until `end`, at least a moment: a timeout of 0 would mean not to wait for anything."""
+    return max(end - monotonic(), 0.001)
+
+
+def post_within(
+    seconds: float,
+    connection: HTTPConnection,
+    address: str,
+    body: bytes,
+    headers: Mapping[str, str],
+) -> int:
+    """Post to an address over a new connection to its host, and return the status of the response.
+
+    Raises TimeoutError if the time is up, even if bytes are still arriving (a socket's timeout starts again with every
+    byte), and otherwise OSError, HTTPException or UnicodeError.
+    """
+    is_late = Event()
+    deadline = Timer(seconds, _cut, [connection, is_late])
+    deadline.start()
+    try:
+        path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
+        connection.connect()
+        if is_late.is_set():  # before there was a socket for `_cut` to end
+            raise TimeoutError
+        connection.request("POST", path or "/", body, headers)
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        if is_late.is_set():
+            raise TimeoutError from error
+        raise
+    finally:
+        deadline.cancel()
+        connection.close()
+    # http.client may take the end of the cut connection for the end of the headers
+    if is_late.is_set():
+        raise TimeoutError
+    return status
+
+
+def _cut(connection: HTTPConnection, is_late: Event) -> None:
+    """End a connection whose time is up, even if bytes are still arriving."""
+    is_late.set()
+    # without a socket yet, connecting and the TLS handshake have their own timeouts, and `post_within` checks `is_late`
+    with suppress(OSError, AttributeError):
+        connection.sock.shutdown(socket.SHUT_RDWR)

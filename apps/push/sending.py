@@ -26,7 +26,7 @@ from apps.accounts.models import AccessToken, Login
 from apps.events import leases
 from apps.events.actions import enqueue
 from apps.events.leases import MAX_ATTEMPTS, State
-from apps.http.public_addresses import NotPublic, PublicHTTPSConnection
+from apps.http.public_addresses import NotPublic, PublicHTTPSConnection, post_within
 from apps.notifications.models import Notification
 from apps.notifications.queries import NotificationItem, notification_items
 from apps.push.encryption import device_keys, public_key, sealed_message, topic_of, unseal
@@ -160,20 +160,14 @@ def post(subscription: Subscription, content: DeviceMessage) -> int:
         **message.headers,
         **({"Topic": topic_of(content.group)} if content.group else {}),
     }
-    parts = urlsplit(endpoint)
-    address = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
-    connection = PublicHTTPSConnection(
-        parts.hostname or "", parts.port, timeout=settings.PUSH_TIMEOUT_SECONDS
-    )
+    parts, seconds = urlsplit(endpoint), settings.PUSH_TIMEOUT_SECONDS
+    connection = PublicHTTPSConnection(parts.hostname or "", parts.port, timeout=seconds)
     try:
-        connection.request("POST", address, message.body, headers)
-        status = connection.getresponse().status
+        status = post_within(seconds, connection, endpoint, message.body, headers)
     except (NotPublic, UnicodeError):
         return HTTPStatus.GONE
     except (OSError, HTTPException) as error:
         raise PushFailed(f"{parts.hostname}: {type(error).__name__}") from error
-    finally:
-        connection.close()
     if status in LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise PushFailed(f"{parts.hostname}: {status}")
     return status

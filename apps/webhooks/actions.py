@@ -73,11 +73,12 @@ def change_endpoint(
         changed["address"] = _checked_address(address)
     if kinds is not None:
         changed["kinds"] = _checked_kinds(kinds, bearer)
-    if is_on and endpoint.off == Off.STAFF:
+    rows = Endpoint.objects.filter(pk=endpoint.pk)
+    if is_on:
+        changed |= {"off": "", **({"failing_since": None} if endpoint.off else {})}
+        rows = rows.exclude(off=Off.STAFF)
+    if not rows.update(**changed) and is_on:
         raise Conflict(_("The staff of this site switched this webhook off."))
-    if is_on and endpoint.off:
-        changed |= {"off": "", "failing_since": None}
-    Endpoint.objects.filter(pk=endpoint.pk).update(**changed)
     if is_on is False and not endpoint.off:
         sending.switch_off(endpoint, Off.OWNER)
     endpoint.refresh_from_db(fields=["address", "kinds", "off", "failing_since"])
@@ -101,6 +102,7 @@ def delete_endpoint(endpoint: Endpoint) -> None:
     endpoint.delete()
 
 
+@transaction.atomic
 def send_test(endpoint: Endpoint) -> Delivery:
     """Queue a test message. Raises Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
@@ -111,6 +113,7 @@ def send_test(endpoint: Endpoint) -> Delivery:
     return row
 
 
+@transaction.atomic
 def send_again(endpoint: Endpoint, row: Delivery) -> Delivery:
     """Send a message again, with as many attempts as a new one. Raises Conflict if the endpoint is off, or TooMany."""
     _require_on(endpoint)
@@ -137,7 +140,9 @@ def staff_switch(endpoint: Endpoint, *, is_on: bool) -> None:
 
 
 def _require_on(endpoint: Endpoint) -> None:
-    if endpoint.off:
+    """Keep an endpoint on until the transaction ends. Raises Conflict if it is off."""
+    rows = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
+    if rows.values_list("off", flat=True).first() != "":
         raise Conflict(_("This webhook is switched off."))
 
 

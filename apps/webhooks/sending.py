@@ -75,11 +75,12 @@ WHERE id = %(endpoint)s AND off = '' AND coalesce(leased_until <= statement_time
 RETURNING id
 """
 
-# Endpoints that have due messages and are not leased; those with the longest-due messages come first.
+# Endpoints that are on, have due messages and are not leased; those with the longest-due messages come first. Messages
+# inserted while an endpoint is switched off may still wait; they must not keep others from being found.
 _DUE = """
 SELECT d.endpoint_id FROM webhooks_delivery d JOIN webhooks_endpoint e ON e.id = d.endpoint_id
 WHERE d.state = %(pending)s AND d.due_at <= statement_timestamp()
-  AND coalesce(e.leased_until <= statement_timestamp(), true)
+  AND e.off = '' AND coalesce(e.leased_until <= statement_timestamp(), true)
 GROUP BY d.endpoint_id ORDER BY min(d.due_at) LIMIT %(limit)s
 """
 

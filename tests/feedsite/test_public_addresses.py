@@ -80,6 +80,37 @@ def test_the_connection_goes_to_the_judged_address_and_asks_no_second_time(monke
     assert (asked, reached) == (["push.example"], [("1.1.1.1", 443)])
 
 
+def test_the_end_of_an_ipv6_address_is_not_a_port(monkeypatch):
+    asked = _resolves_to(monkeypatch, "2606:4700::1111")
+    reached = []
+
+    def connect(address, _timeout):
+        reached.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("apps.http.public_addresses.socket.create_connection", connect)
+    with pytest.raises(ConnectionRefusedError):
+        PublicHTTPSConnection("2606:4700::1111", timeout=1).connect()
+    assert (asked, reached) == (["2606:4700::1111"], [("2606:4700::1111", 443)])
+
+
+def test_all_addresses_of_a_host_together_take_no_longer_than_one(monkeypatch):
+    _resolves_to(monkeypatch, "1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9")
+    tried, clock = [], [100.0]
+
+    def connect(address, seconds):
+        tried.append(address[0])
+        clock[0] += seconds
+        raise TimeoutError
+
+    monkeypatch.setattr("apps.http.public_addresses.monotonic", lambda: clock[0])
+    monkeypatch.setattr("apps.http.public_addresses.socket.create_connection", connect)
+    with pytest.raises(TimeoutError):
+        PublicHTTPSConnection("push.example", timeout=6).connect()
+    assert tried == ["1.1.1.1", "1.0.0.1", "8.8.8.8"]
+    assert clock[0] == pytest.approx(106)
+
+
 def test_the_certificate_is_that_of_the_name_by_a_known_authority(tmp_path, monkeypatch):
     files = make_certificates(tmp_path)
     with push_service(files) as service:

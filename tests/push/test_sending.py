@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from http import HTTPStatus
+from threading import Event as Flag
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -279,6 +280,27 @@ def test_a_service_that_is_away_is_asked_again(alice, dora, subscribed, pushed):
     publish(dora, "@alice hello")
     pushed()
     assert "localhost" in Delivery.objects.get(subscription=subscription).last_error
+
+
+def test_a_service_that_answers_byte_by_byte_is_cut_off(
+    alice, dora, subscribed, pushed, service, settings
+):
+    settings.PUSH_TIMEOUT_SECONDS = 0.5
+
+    def drip(connection):
+        connection.sendall(b"HTTP/1.1 201 Created\r\nX-Slow: ")
+        pause = Flag()
+        for _byte in range(300):
+            connection.sendall(b"x")
+            pause.wait(0.01)
+        connection.sendall(b"\r\n\r\n")
+
+    service.before = drip
+    subscribed(alice)
+    publish(dora, "@alice hello")
+    pushed()
+    row = Delivery.objects.get()
+    assert (row.state, "TimeoutError" in row.last_error) == (State.PENDING, True)
 
 
 def test_a_name_that_leads_into_our_own_network_is_not_asked(

@@ -10,7 +10,7 @@ import json
 import os
 import ssl
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -47,6 +47,8 @@ class PushService:
     address: str
     received: list[Received] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)  # of the next responses; after these, 201
+    # called before a response is sent, with its connection
+    before: Callable[[Any], None] = lambda _socket: None
 
 
 @contextmanager
@@ -56,6 +58,7 @@ def push_service(files: Certificates) -> Iterator[PushService]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
             service.received.append(Received(self.path, headers, body))
+            service.before(self.connection)
             self.send_response(service.statuses.pop(0) if service.statuses else 201)
             self.send_header("Content-Length", "0")
             self.end_headers()

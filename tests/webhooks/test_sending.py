@@ -12,6 +12,7 @@ from django.utils import timezone
 from apps.accounts.actions import issue_token, revoke_token
 from apps.accounts.models import AccessToken
 from apps.engagement.actions import like_post
+from apps.errors import Conflict
 from apps.events.leases import State, recall
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
@@ -357,11 +358,25 @@ def test_time_that_is_up_while_connecting_is_up(alice, hooked, sent, server, mon
         def start(self):
             self.function(*self.args)
 
-    monkeypatch.setattr("apps.webhooks.messages.posting.Timer", Elapsed)
+    monkeypatch.setattr("apps.http.public_addresses.Timer", Elapsed)
     endpoint, _secret = hooked(alice)
     send_test(endpoint)
     assert sent() == []
     assert Delivery.objects.get().last_error == Failure.TIMEOUT
+
+
+def test_the_end_of_an_ipv6_address_is_not_a_port(settings, monkeypatch):
+    settings.WEBHOOKS_ANYWHERE = True
+    reached = []
+
+    def connect(address, *_more):
+        reached.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("http.client.socket.create_connection", connect)
+    for scheme in ("http", "https"):
+        assert post(f"{scheme}://[::1]/", b"", {}).failure == Failure.UNREACHABLE
+    assert reached == [("::1", 80), ("::1", 443)]
 
 
 def test_one_worker_at_a_time_sends_to_an_endpoint(alice, bob, hooked, server, monkeypatch):
@@ -431,6 +446,37 @@ def test_failures_leave_a_switch_by_staff(alice, hooked):
     staff_switch(endpoint, is_on=False)
     sending.switch_off(endpoint, Off.FAILING)
     assert Endpoint.objects.get().off == Off.STAFF
+
+
+def test_owners_do_not_undo_a_switch_by_staff_that_they_did_not_see(alice, hooked):
+    endpoint, _secret = hooked(alice)
+    change_endpoint(endpoint, is_on=False)
+    staff_switch(Endpoint.objects.get(), is_on=False)
+    assert endpoint.off == Off.OWNER
+    with pytest.raises(Conflict):
+        change_endpoint(endpoint, is_on=True, kinds=[Kind.DELETED])
+    row = Endpoint.objects.get()
+    assert (row.off, row.kinds) == (Off.STAFF, Kind.values)
+
+
+def test_nothing_waits_for_an_endpoint_that_was_switched_off_meanwhile(alice, hooked):
+    endpoint, _secret = hooked(alice)
+    row = send_test(endpoint)
+    staff_switch(Endpoint.objects.get(), is_on=False)
+    assert endpoint.off == ""
+    with pytest.raises(Conflict):
+        send_test(endpoint)
+    with pytest.raises(Conflict):
+        send_again(endpoint, row)
+    assert [one.state for one in Delivery.objects.all()] == [State.DEAD]
+
+
+def test_the_sweep_leaves_out_endpoints_that_are_off(alice, hooked):
+    endpoint, _secret = hooked(alice)
+    send_test(endpoint)
+    assert sending.due() == [endpoint.pk]
+    Endpoint.objects.update(off=Off.OWNER)  # as while a message is inserted
+    assert sending.due() == []
 
 
 def test_both_secrets_sign_for_a_day(alice, hooked, sent, server):

@@ -1,12 +1,9 @@
 """Posts a message to a server: only to public hosts, bounded in time, and without following redirects."""
 
-import socket
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from threading import Event, Timer
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -14,7 +11,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage
 
-from apps.http.public_addresses import NotPublic, PublicHTTPSConnection
+from apps.http.public_addresses import NotPublic, PublicHTTPSConnection, post_within
 from apps.webhooks.models import Failure
 
 
@@ -27,24 +24,11 @@ class Reply(NamedTuple):
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     """Post a message. Only the status of the response is read; every status except 2xx is a failure."""
-    connection, is_late = _connection(address), Event()
-    deadline = Timer(settings.WEBHOOK_TIMEOUT_SECONDS, _cut, [connection, is_late])
-    deadline.start()
+    seconds = settings.WEBHOOK_TIMEOUT_SECONDS
     try:
-        path = urlsplit(address)._replace(scheme="", netloc="", fragment="").geturl()
-        connection.connect()
-        if is_late.is_set():  # before there was a socket for `_cut` to end
-            raise TimeoutError
-        connection.request("POST", path or "/", body, headers)
-        status = connection.getresponse().status
+        status = post_within(seconds, _connection(address), address, body, headers)
     except (OSError, HTTPException, UnicodeError) as error:
-        return Reply(None, Failure.TIMEOUT if is_late.is_set() else _failure_of(error))
-    finally:
-        deadline.cancel()
-        connection.close()
-    # http.client may take the end of the cut connection for the end of the headers
-    if is_late.is_set():
-        return Reply(None, Failure.TIMEOUT)
+        return Reply(None, _failure_of(error))
     is_accepted = HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
     return Reply(status, "" if is_accepted else Failure.STATUS)
 
@@ -64,15 +48,8 @@ def _connection(address: str) -> HTTPConnection:
     if not settings.WEBHOOKS_ANYWHERE:
         return PublicHTTPSConnection(host, parts.port, timeout=timeout)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    return kind(host, parts.port, timeout=timeout)
-
-
-def _cut(connection: HTTPConnection, is_late: Event) -> None:
-    """End a connection whose time is up, even if bytes are still arriving."""
-    is_late.set()
-    # without a socket yet, connecting and the TLS handshake have their own timeouts, and `post` checks `is_late` then
-    with suppress(OSError, AttributeError):
-        connection.sock.shutdown(socket.SHUT_RDWR)
+    # without a port, `http.client` would take the end of an IPv6 address for one
+    return kind(host, parts.port or kind.default_port, timeout=timeout)
 
 
 @checks.register(checks.Tags.security)
