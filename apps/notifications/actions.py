@@ -26,6 +26,7 @@ from apps.notifications.models import (
     UnwantedKind,
 )
 from apps.notifications.policy import CONDITIONS
+from apps.notifications.queries import latest_notification_id
 from apps.pagination import id_after
 from apps.sql import PURGE_SECONDS, rows_of
 
@@ -50,10 +51,15 @@ Timeline = ReadMarker.Timeline
 
 
 def mark_read(viewer: User, up_to_id: int, *, timeline: Timeline = Timeline.NOTIFICATIONS) -> None:
-    """Move a read marker to a higher id (never a lower one), and announce it. Raises Invalid for a future post id."""
+    """Move a read marker to a higher id (never a lower one), and announce it. Raises Invalid for a future post id.
+
+    The marker of notifications does not move beyond the newest: later ones would count as read.
+    """
     if timeline == Timeline.HOME and up_to_id >= id_after(timezone.now() + CLOCK_SKEW):
         # with such a marker, new posts would count as read
         raise invalid("last_read_id", _("There is no such post yet."))
+    if timeline == Timeline.NOTIFICATIONS:
+        up_to_id = min(up_to_id, latest_notification_id(viewer))
     with connection.cursor() as sql:
         sql.execute(_MARK, {"user": viewer.pk, "timeline": timeline.value, "id": up_to_id})
         if sql.rowcount:

@@ -233,9 +233,13 @@ def add_post_to_conversations(payload: Payload) -> None:
 
 @handles("post_edited")
 def move_edited_post_between_conversations(payload: Payload) -> None:
-    """Move an edited post between conversations, because it may mention other people now."""
+    """Move an edited post between conversations, because it may mention other people now.
+
+    Whom an earlier version mentioned may have removed the conversation, which an edit must not bring back.
+    """
     update_last_post(payload["post_id"])
-    add_post(payload["post_id"])
+    if added := payload.get("mentioned"):
+        add_post(payload["post_id"], only=added)
 
 
 @handles("post_hidden")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from urllib.parse import urljoin, urlsplit
 
 import orjson
@@ -149,9 +149,12 @@ def _joined(address: str, reference: str) -> str:
 
 
 def _moment(text: str) -> datetime | None:
-    """A moment in UTC; None if it is malformed, or outside the years 1 to 9999, which Python cannot read from a row."""
+    """A moment in UTC; None if it is malformed, or near the years 1 and 9999, where other time zones have no date."""
     try:
         moment = parse_datetime(text)
-        return moment and (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        if moment is None:
+            return None
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return moment if MINYEAR < moment.year < MAXYEAR else None

@@ -186,14 +186,16 @@ def test_a_suspended_actor_tells_nothing(alice, carol):
     assert told(alice) == []
 
 
-def test_the_read_marker_never_goes_back(alice):
-    for up_to, expected in ((5, 5), (3, 5), (9, 9)):
+def test_the_read_marker_never_goes_back_nor_beyond_the_newest(alice, carol):
+    Notification.objects.create(pk=9, user=alice, actor=carol, kind="follow")
+    for up_to, expected in ((5, 5), (3, 5), (99, 9)):
         mark_read(alice, up_to)
         assert last_read_id(alice) == expected
 
 
 def test_marks_from_many_tabs_at_once_keep_the_highest(transactional_db):
     alice = make_user()
+    Notification.objects.create(pk=8, user=alice, actor=make_user(), kind="follow")
     together(8, lambda index: mark_read(alice, index + 1))
     assert last_read_id(alice) == 8
 

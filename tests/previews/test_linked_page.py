@@ -61,6 +61,7 @@ def test_texts_are_on_one_line_and_hide_nothing(site):
         ("2026-11-20T08:00:00", datetime(2026, 11, 20, 8, tzinfo=UTC)),
         ("2026-11-20T08:00:00+08:00", datetime(2026, 11, 20, tzinfo=UTC)),
         ("0001-01-01T00:00:00+14:00", None),
+        ("0001-01-01T00:00:00Z", None),
         ("9999-12-31T23:59:59-14:00", None),
         ("yesterday", None),
     ],

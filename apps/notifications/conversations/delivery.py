@@ -43,11 +43,11 @@ SELECT user_id FROM accounts_usercounts told WHERE user_id = ANY(%(users)s) AND 
 """
 
 
-def add_post(post_id: int) -> None:
+def add_post(post_id: int, *, only: Collection[int] | None = None) -> None:
     """Add a post, if it is a message, to the conversations of its author and of the mentioned people.
 
     People who mute the author and people with a block in either direction are left out. If staff have hidden the post,
-    it is added only to the author's conversation.
+    it is added only to the author's conversation. `only`: only to the conversations of these users.
     """
     if not Post.objects.filter(pk=post_id, visibility=Visibility.MENTIONED).exists():
         return  # most posts are not messages
@@ -60,11 +60,12 @@ def add_post(post_id: int) -> None:
     mutes = Mute.objects.filter(owner__in=mentioned, muted=author_id)
     muting = set(mutes.values_list("owner_id", flat=True))
     told = mentioned - related.severed - muting
+    users = {author_id, *told} if only is None else told & set(only)
     values: dict[str, Any] = {
         "thread": post.thread_id,
         "post": post_id,
         "author": author_id,
-        "users": [author_id, *sorted(told)],
+        "users": sorted(users),
         "strange_to": sorted(_strange_to(author_id, told - related.followed_by)),
     }
     with connection.cursor() as sql:

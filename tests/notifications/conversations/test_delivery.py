@@ -7,6 +7,7 @@ from apps.events.leases import State
 from apps.events.models import Event
 from apps.graph.actions import block_user, mute_user
 from apps.moderation.actions import hide_post, show_post
+from apps.notifications.conversations.actions import remove_conversation
 from apps.notifications.models import Conversation
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
@@ -137,6 +138,16 @@ def test_an_edit_that_names_others_moves_the_conversation(alice, bob, carol, lis
     assert listed(bob) == []
     assert listed(carol) == [(post.pk, ["alice"], True)]
     assert listed(alice) == [(post.pk, ["carol"], False)]
+
+
+def test_an_edit_brings_back_no_removed_conversation(alice, bob, carol):
+    post = talk(alice, ["bob"])
+    deliver()
+    for user in (alice, bob):
+        remove_conversation(user, Conversation.objects.get(user=user).pk)
+    edit_post(alice, post.pk, body="hello @bob and @carol")
+    deliver()
+    assert [row.user for row in Conversation.objects.all()] == [carol]
 
 
 @pytest.mark.slow
