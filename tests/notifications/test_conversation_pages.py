@@ -1,6 +1,7 @@
 """Pages of messages: the list, the bubbles, the box, new messages, requests."""
 
 import re
+from io import BytesIO
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -8,6 +9,7 @@ from django.test import Client
 
 from apps.graph.actions import follow_user
 from apps.notifications.models import Conversation
+from apps.posts.actions.uploads import upload_picture, withdraw_picture
 from apps.posts.models import Post
 from tests.support.factories import deliver, delivered, make_user, publish
 from tests.support.pages import EMPTY, ERROR, QUESTION
@@ -140,10 +142,34 @@ def test_the_button_of_a_profile_leads_to_the_conversation_there_is(alice, bob, 
 
 @pytest.mark.long
 def test_a_picture_is_a_message(bob, talk, page_of):
-    file = SimpleUploadedFile("tea.png", picture(), "image/png")
-    sent = {"body": "", "seen": talk.pk, "file_1": file, "file_1_alt": "A pot of tea"}
+    sent = {"body": "", "seen": talk.pk, "file_1": _picture(), "file_1_alt": "A pot of tea"}
     assert page_of(bob).post(_address(bob), sent).status_code == 303
     assert 'alt="A pot of tea"' in page_of(bob).get(_address(bob)).text
+
+
+def _picture():
+    return SimpleUploadedFile("tea.png", picture(), "image/png")
+
+
+@pytest.mark.usefixtures("media")
+def test_a_message_does_not_go_out_without_a_picture_that_is_gone(bob, talk, page_of):
+    one = upload_picture(bob, BytesIO(picture()))
+    withdraw_picture(bob, one.pk)
+    box = {"body": "Look.", "seen": talk.pk, "media_ids": [one.pk]}
+    refused = page_of(bob).post(_address(bob), box)
+    assert refused.status_code == 422
+    assert ERROR in refused.text
+    assert not Post.objects.filter(author=bob).exists()
+
+
+@pytest.mark.usefixtures("media")
+@pytest.mark.parametrize("place", ["/conversations/new?to=alice", None])
+def test_a_file_sent_twice_is_one_message(bob, talk, page_of, place):
+    browser, address = page_of(bob), place or _address(bob)
+    box = {"body": "Tea?", "to": "alice", "seen": talk.pk, "idempotency_key": "a"}
+    for _time in range(2):
+        assert browser.post(address, {**box, "file_1": _picture()}).status_code == 303
+    assert Post.objects.get(author=bob).attachments.count() == 1
 
 
 def test_requests_are_apart(alice, carol, page_of, api_of):

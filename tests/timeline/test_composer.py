@@ -15,7 +15,7 @@ from apps.graph.models import Circle
 from apps.posts.actions.drafts import Draft
 from apps.posts.actions.publish import delete_post
 from apps.posts.actions.schedule import schedule_post
-from apps.posts.actions.uploads import upload_picture
+from apps.posts.actions.uploads import upload_picture, withdraw_picture
 from apps.posts.models import Attachment, Post, ScheduledPost
 from tests.support.factories import deliver, publish
 from tests.support.pages import EMPTY, ERROR
@@ -100,6 +100,32 @@ class TestPictures:
         assert ids_in(response) == [two.pk]
         assert "Look." in response.text
         assert not Attachment.objects.filter(pk=one.pk).exists()
+
+    def test_a_picture_that_is_gone_is_taken_out_all_the_same(self, alice, page_of):
+        one, two = waiting(alice, "One."), waiting(alice, "Two.")
+        withdraw_picture(alice, one.pk)
+        response = page_of(alice).post("/posts", form(media_ids=[one.pk, two.pk], take_out=one.pk))
+        assert response.status_code == 200
+        assert ids_in(response) == [two.pk]
+        assert "Look." in response.text
+
+    def test_a_post_does_not_go_out_without_a_picture_that_is_gone(self, alice, page_of):
+        one, two, browser = waiting(alice, "One."), waiting(alice, "Two."), page_of(alice)
+        withdraw_picture(alice, one.pk)
+        refused = browser.post("/posts", form(media_ids=[one.pk, two.pk]))
+        assert refused.status_code == 422
+        assert ERROR in refused.text
+        assert not Post.objects.exists()
+        browser.post("/posts", form(media_ids=ids_in(refused)))  # now its author knows
+        assert Post.objects.get().attachments.get() == two
+
+    def test_an_edit_says_that_a_new_picture_is_gone(self, alice, page_of):
+        post, one = publish(alice, "Before."), waiting(alice, "One.")
+        withdraw_picture(alice, one.pk)
+        refused = page_of(alice).post(f"/posts/{post.pk}/edit", form(media_ids=[one.pk]))
+        assert refused.status_code == 422
+        post.refresh_from_db()
+        assert post.body == "Before."
 
     def test_what_is_no_picture_says_so_and_keeps_the_rest(self, alice, page_of):
         wrong = SimpleUploadedFile("a.png", b"nothing", content_type="image/png")

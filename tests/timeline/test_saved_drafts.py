@@ -1,19 +1,22 @@
 """The pages of saved drafts, and posts that become drafts again."""
 
+import html
 import re
 from io import BytesIO
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
-from apps.errors import NotFound
+from apps.errors import Invalid, NotFound
 from apps.graph.groups.actions import create_group
 from apps.graph.models import Circle
 from apps.posts.actions.drafts import PollDraft
 from apps.posts.actions.uploads import upload_picture
 from apps.posts.models import Attachment, Post, SavedDraft
-from apps.posts.saved_drafts import save_draft
+from apps.posts.saved_drafts import MAX_BYTES, save_draft
 from apps.timeline import publishing
 from tests.support.factories import publish
+from tests.support.pages import ERROR
 from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -69,6 +72,42 @@ class TestSaving:
         number = SavedDraft.objects.get().pk
         assert "Begun" not in browser.post(f"/drafts/{number}/delete", follow=True).text
 
+    def test_without_scripts_a_refused_picture_is_reported(self, alice, page_of):
+        wrong = SimpleUploadedFile("a.png", b"nothing", content_type="image/png")
+        browser = page_of(alice)
+        page = browser.post("/drafts", {"body": "Begun", "file_1": wrong}, follow=True).text
+        assert "Begun" in page  # it is stored
+        with pytest.raises(Invalid) as refused:
+            upload_picture(alice, BytesIO(b"nothing"))
+        assert refused.value.message in html.unescape(page)
+
+    def test_a_script_gets_the_id_of_the_draft_even_then(self, alice, page_of):
+        wrong = SimpleUploadedFile("a.png", b"nothing", content_type="image/png")
+        answer = page_of(alice).post("/drafts", {"body": "Begun", "file_1": wrong}, headers=SCRIPT)
+        assert answer.text == str(SavedDraft.objects.get().pk)
+
+    def test_without_scripts_a_refused_draft_stays_in_the_composer(self, alice, page_of):
+        photo = waiting(alice)
+        text = "x" * MAX_BYTES
+        sent = {"body": text, "visibility": "public", "media_ids": [photo.pk]}
+        page = page_of(alice).post("/drafts", sent)
+        assert page.status_code == 422
+        assert ERROR in page.text
+        assert f">\n{text}</textarea>" in page.text
+        assert value(page, "media_ids") == str(photo.pk)
+
+    def test_what_was_chosen_for_it_wins_over_the_settings(self, alice, page_of):
+        alice.post_sensitive, alice.post_language = True, "de"
+        alice.save()
+        browser = page_of(alice)
+        browser.post("/drafts", {"body": "Begun", "visibility": "public"}, headers=SCRIPT)
+        page = browser.get(f"/compose?saved={SavedDraft.objects.get().pk}").text
+        assert not re.search(r'name="sensitive"[^>]* checked', page)
+        assert '<option value="de" selected>' not in page
+        fresh = browser.get("/compose").text
+        assert re.search(r'name="sensitive"[^>]* checked', fresh)
+        assert '<option value="de" selected>' in fresh
+
     def test_the_circle_of_a_draft_may_be_gone(self, alice, page_of):
         circle, browser = create_group(Circle, alice, name="Tea"), page_of(alice)
         row = save_draft(alice, {"body": "Psst", "visibility": f"circle:{circle.pk}"}, [])
@@ -123,6 +162,16 @@ class TestRedrafting:
         )  # fmt: skip
         assert (again.reply_to_id, again.sensitive) == (root.pk, True)
         assert [one.alt for one in again.attachments.all()] == ["A wall."]
+
+    def test_who_may_quote_it_stays(self, alice, page_of):
+        post, browser = publish(alice, "Mine.", quote_policy="nobody"), page_of(alice)
+        page = browser.post(f"/posts/{post.pk}/redraft", follow=True)
+        sent = {"body": "Mine.", "visibility": "public"}
+        policy = {"quote_policy": value(page, "quote_policy")}
+        browser.post("/posts", sent | policy)
+        assert Post.objects.get(deleted_at=None).quote_policy == "nobody"
+        assert browser.post("/posts", sent | {"quote_policy": "x"}).status_code == 422
+        assert 'name="quote_policy"' not in browser.get("/compose").text
 
     def test_a_poll_begins_anew(self, alice, page_of):
         post = publish(alice, "Tea?", poll=PollDraft(["Yes", "No"], 3600, multiple=True))

@@ -29,22 +29,37 @@ from feedcache.ids import author_of
 MAX_PEOPLE = MAX_MENTIONS  # including the author
 
 
-def begin(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
+def begin(
+    author: User,
+    people: Sequence[User],
+    draft: Draft,
+    *,
+    idempotency_key: str,
+    content_digest: Sequence[str] = (),
+) -> Post:
     """Send people a message, in the author's conversation with exactly these people, or in a new one.
 
-    Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
+    `content_digest` is as in `publish_post`. Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
     """
     if not people:
         raise invalid("to", _("Choose at least one recipient."), "blank")
     parent_id = _parent_id(author, people, idempotency_key)
     draft = replace(draft, reply_to_id=parent_id)
-    return _send(author, people, draft, idempotency_key=idempotency_key)
+    return _send(author, people, draft, idempotency_key, content_digest)
 
 
-def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency_key: str) -> Post:
+def answer(
+    author: User,
+    number: int,
+    draft: Draft,
+    *,
+    seen_id: int,
+    idempotency_key: str,
+    content_digest: Sequence[str] = (),
+) -> Post:
     """Answer the message `seen_id`, the last one on the page that `author` saw: write to its author and its addressees.
 
-    Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
+    `content_digest` is as in `publish_post`. Raises Invalid, NotFound, NotAllowed, Conflict, TooMany or Unavailable.
     """
     conversation = get_conversation(author, number)
     seen = visible_item(author.pk, seen_id)  # a later message may be for other people
@@ -52,7 +67,7 @@ def answer(author: User, number: int, draft: Draft, *, seen_id: int, idempotency
     if not is_message or seen.post.thread_id != conversation.thread_id:
         raise NotFound(_("There is no such conversation."))
     draft = replace(draft, reply_to_id=seen_id)
-    return _send(author, people_of(author, seen), draft, idempotency_key=idempotency_key)
+    return _send(author, people_of(author, seen), draft, idempotency_key, content_digest)
 
 
 def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
@@ -68,7 +83,9 @@ def _parent_id(author: User, people: Sequence[User], key: str) -> int | None:
     return known.item.id if known else None
 
 
-def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key: str) -> Post:
+def _send(
+    author: User, people: Sequence[User], draft: Draft, key: str, content_digest: Sequence[str]
+) -> Post:
     """Publish a message for these people, except those separated by a block; its text begins with their handles."""
     others = [person for person in people if person.pk != author.pk]
     if len(others) >= MAX_PEOPLE:
@@ -87,7 +104,9 @@ def _send(author: User, people: Sequence[User], draft: Draft, *, idempotency_key
         visibility=Visibility.MENTIONED,
         allowed_mentions=tuple(person.pk for person in reached),
     )
-    post = publishing.publish(author, message, idempotency_key=idempotency_key).post
+    post = publishing.publish(
+        author, message, idempotency_key=key, content_digest=content_digest
+    ).post
     # so that the author's next page shows the message; the event handler does the same later
     add_post(post.pk)
     return post

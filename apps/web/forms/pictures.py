@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
-from apps.errors import DomainError
+from apps.errors import DomainError, invalid
 from apps.media.video import explained
 from apps.posts.actions.drafts import MAX_PICTURES, Focus, PictureChange
 from apps.posts.actions.uploads import describe_picture, upload_media, uploaded_pictures
@@ -202,12 +203,13 @@ class PictureFields:
 
 def save_pictures(owner: User, form: PictureForm) -> PictureFields:
     """Upload and describe the pictures of a form; an error with one picture does not stop the others."""
-    rows = uploaded_pictures(owner, [change.id for change in form.changes])
-    fields = (
-        PictureFields(rows, behind=form.behind)
-        .describe(owner, form.changes)
-        .add_captions(owner, form.captions)
+    fields = PictureFields(
+        uploaded_pictures(owner, [change.id for change in form.changes]), behind=form.behind
     )
+    # such as an upload that no post has used for a day; `check_rest` checks those of later posts
+    if len(fields.ids) < sum(change.id not in form.behind for change in form.changes):
+        fields.error = invalid("media_ids", gettext("There is no such picture."), "unknown")
+    fields.describe(owner, form.changes).add_captions(owner, form.captions)
     return fields.upload(owner, form.files)
 
 

@@ -146,6 +146,8 @@ class ComposeForm(EditForm, MomentForm):
     visibility = AudienceField()
     reply_to = forms.CharField(required=False)
     quote = forms.CharField(required=False)
+    # of a post that is written again; the action checks it
+    quote_policy = forms.CharField(required=False)
     idempotency_key = forms.CharField(required=False, max_length=200)
     instead_of = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
     saved = forms.IntegerField(required=False, min_value=1, max_value=MAX_BIGINT)
@@ -181,7 +183,7 @@ class ComposeForm(EditForm, MomentForm):
         }
         super().__init__(data, initial={**defaults, **(initial or {})}, auto_id=auto_id)
         self.asks_for_alt = author.asks_for_alt
-        self.quote_policy = author.quote_policy
+        self.author_quote_policy = author.quote_policy
         visibilities = [choice for choice in Visibility.choices if choice[0] != Visibility.CIRCLE]
         audiences = [
             (f"{CIRCLE_PREFIX}{circle.id}", circle_label(circle.name)) for circle in circles
@@ -217,7 +219,7 @@ class ComposeForm(EditForm, MomentForm):
         """The initial values for a draft. If its circle is not in `circle_ids`, only mentioned people are addressed."""
         initial = {
             name: getattr(draft, name)
-            for name in ("body", "content_warning", "language", "sensitive")
+            for name in ("body", "content_warning", "language", "sensitive", "quote_policy")
         }
         initial |= {"reply_to": str(draft.reply_to_id or ""), "quote": str(draft.quote_of_id or "")}
         initial["visibility"] = draft.visibility
@@ -238,7 +240,9 @@ class ComposeForm(EditForm, MomentForm):
     @classmethod
     def initial_of_saved(cls, row: SavedDraft, circle_ids: Collection[int]) -> dict[str, Any]:
         """The initial values for a saved draft, with the same rule for circles as in `initial_of`."""
-        initial: dict[str, Any] = {"reply_to": "", "quote": "", **row.fields, "saved": row.pk}
+        # empty fields are not stored; those that the author's settings would fill stay empty
+        empty = dict.fromkeys(("language", "sensitive", "reply_to", "quote"), "")
+        initial: dict[str, Any] = {**empty, **row.fields, "saved": row.pk}
         circle_id = circle_id_of(str(initial.get("visibility", "")))
         if circle_id is not None and circle_id not in circle_ids:
             initial["visibility"] = Visibility.MENTIONED.value
@@ -267,7 +271,7 @@ class ComposeForm(EditForm, MomentForm):
             language=self.written_language,
             sensitive=data["sensitive"],
             poll=self._poll(),
-            quote_policy=self.quote_policy,
+            quote_policy=data["quote_policy"] or self.author_quote_policy,
         )
 
     def _poll(self) -> PollDraft | None:
@@ -280,7 +284,7 @@ class ComposeForm(EditForm, MomentForm):
 
 
 SAVED = (
-    "body", "content_warning", "language", "sensitive", "visibility", "reply_to", "quote", *OPTIONS,
+    "body", "content_warning", "language", "sensitive", "visibility", "reply_to", "quote", "quote_policy", *OPTIONS,
     "poll_seconds", "poll_multiple", "poll_hidden", "scheduled_at", "utc_offset",
 )  # fmt: skip
 """The form fields that are stored in a saved draft."""
@@ -317,6 +321,7 @@ def fields_of_post(post: Post) -> dict[str, str]:
         "visibility": f"{CIRCLE_PREFIX}{post.circle_id}" if post.circle_id else post.visibility,
         "reply_to": str(post.reply_to_id or ""),
         "quote": str(post.source_id or ""),
+        "quote_policy": post.quote_policy,
     }
     if post.has_poll:
         poll = post.poll

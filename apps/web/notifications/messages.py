@@ -47,13 +47,14 @@ def conversation(request: AuthenticatedRequest, number: int) -> HttpResponseBase
     status = 200
     if request.method == "POST":
 
-        def send(draft: Draft) -> Post:
+        def send(draft: Draft, content_digest: Sequence[str]) -> Post:
             return actions.answer(
                 request.user,
                 number,
                 draft,
                 seen_id=form.cleaned_data["seen"] or talk.item.id,
                 idempotency_key=form.cleaned_data["idempotency_key"],
+                content_digest=content_digest,
             )
 
         form = MessageForm(request.POST)
@@ -110,9 +111,11 @@ def new(request: AuthenticatedRequest) -> HttpResponseBase:
     status = 200
     if request.method == "POST":
 
-        def send(draft: Draft) -> Post:
+        def send(draft: Draft, content_digest: Sequence[str]) -> Post:
             key = form.cleaned_data["idempotency_key"]
-            return actions.begin(request.user, people, draft, idempotency_key=key)
+            return actions.begin(
+                request.user, people, draft, idempotency_key=key, content_digest=content_digest
+            )
 
         form = MessageForm(request.POST)
         post, pictures, status = _sent(request, form, send)
@@ -140,7 +143,9 @@ def _to_conversation(request: AuthenticatedRequest, people: Sequence[User]) -> H
 
 
 def _sent(
-    request: AuthenticatedRequest, form: MessageForm, send: Callable[[Draft], Post]
+    request: AuthenticatedRequest,
+    form: MessageForm,
+    send: Callable[[Draft, Sequence[str]], Post],
 ) -> tuple[Post | None, PictureFields, int]:
     """Store the form's pictures and send the message; if the button to remove a picture was pressed, send nothing.
 
@@ -155,7 +160,8 @@ def _sent(
         return None, pictures, 422
     try:
         pictures.raise_error()
-        return send(form.draft().with_pictures(pictures.ids)), pictures, 200
+        draft = form.draft().with_pictures(pictures.ids)
+        return send(draft, picture_form.identity), pictures, 200
     except DomainError as error:
         add_errors(form, error, FIELD_NAMES)
         return None, pictures, 422 if request.htmx else error.status

@@ -1,6 +1,7 @@
 """The composer: new posts with pictures and polls, published now or scheduled."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -298,7 +299,8 @@ def without_removed(request: AuthenticatedRequest, form: PictureForm) -> Picture
         return form
     # with `instead_of` the picture belongs to the failed post until that post is replaced
     if not request.POST.get("instead_of"):
-        withdraw_picture(request.user, picture_id)
+        with suppress(NotFound):
+            withdraw_picture(request.user, picture_id)
     return form.without(picture_id)
 
 

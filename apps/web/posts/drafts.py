@@ -22,8 +22,10 @@ from apps.posts.models import Post, SavedDraft
 from apps.posts.saved_drafts import delete_draft, save_draft, saved_drafts
 from apps.timeline import publishing
 from apps.timeline.thread import visible_item
+from apps.web.forms.accounts import add_errors
 from apps.web.forms.pictures import PictureForm, id_or_none, save_pictures
-from apps.web.forms.posts import OPTIONS, fields_of_post, saved_fields
+from apps.web.forms.posts import FIELD_NAMES, OPTIONS, fields_of_post, saved_fields
+from apps.web.posts.compose import composer, form_of
 
 PLAIN = "text/plain; charset=utf-8"
 
@@ -92,15 +94,20 @@ def redraft(request: AuthenticatedRequest, post_id: int) -> HttpResponseBase:
 
 def _save(request: AuthenticatedRequest) -> HttpResponseBase:
     number = id_or_none(request.POST.get("saved", ""))
+    pictures = save_pictures(request.user, PictureForm.of(request))
     try:
-        pictures = save_pictures(request.user, PictureForm.of(request))
         row = save_draft(request.user, saved_fields(request.POST), pictures.all_ids, number=number)
     except DomainError as error:
         if request.htmx:
             return HttpResponse(error.message, status=error.status, content_type=PLAIN)
-        messages.error(request, error.message)
-        return SeeOther("/drafts")
+        form = form_of(request, request.POST)
+        add_errors(form, error, FIELD_NAMES)
+        return composer(request, form, pictures, status=error.status)
+    # even if a picture was refused: without the id, the script would store the next change as another draft
     if request.htmx:
         return HttpResponse(str(row.pk), content_type=PLAIN)
-    messages.success(request, _("Saved."))
+    if pictures.error is None:
+        messages.success(request, _("Saved."))
+    else:
+        messages.error(request, pictures.error.message)
     return SeeOther("/drafts")
