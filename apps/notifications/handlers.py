@@ -12,7 +12,11 @@ from apps.events.actions import Payload, handles
 from apps.events.live import announce
 from apps.graph.models import Follower, FollowRequest
 from apps.graph.queries import exact_relations, silenced_ids
-from apps.notifications.conversations.delivery import add_post, update_last_post
+from apps.notifications.conversations.delivery import (
+    add_post,
+    mark_messages_read,
+    update_last_post,
+)
 from apps.notifications.hooks import CREATED
 from apps.notifications.kinds import NotificationKind
 from apps.notifications.models import Notification, Treatment, UnwantedKind
@@ -220,8 +224,9 @@ def delete_notifications_of_deleted_post(payload: Payload) -> None:
 
 @handles("blocked")
 def delete_notifications_of_blocked(payload: Payload) -> None:
-    """Delete the notifications that each account has of the other's actions."""
+    """Delete the notifications that each account has of the other's actions; mark hidden messages as read."""
     owner_id, blocked_id = payload["owner_id"], payload["blocked_id"]
+    mark_messages_read(blocked_id, author_id=owner_id)
     Notification.objects.filter(user=owner_id, actor=blocked_id).delete()
     Notification.objects.filter(user=blocked_id, actor=owner_id).delete()
 

@@ -85,6 +85,13 @@ def test_acts_are_no_pages(alice, carol, page_of):
         assert browser.get(f"/@alice/{verb}").status_code == 405, verb
 
 
+def test_changing_a_follow_that_has_ended_follows_nobody(alice, carol, page_of):
+    browser = page_of(carol)
+    for verb in ("hide_reposts", "show_reposts", "watch", "unwatch"):
+        assert browser.post(f"/@alice/{verb}").status_code == 404, verb
+    assert not relations(carol.pk, [alice.pk]).following
+
+
 def test_block_asks_first(alice, bob, page_of):
     browser = page_of(bob)
     asked = browser.get("/@alice/block?next=/public")

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
+from django.db.models import F
 
 from apps.accounts.models import User
 from apps.events.live import announce
@@ -13,7 +14,7 @@ from apps.notifications.models import Conversation, NotificationPermission
 from apps.posts.models import Post, Visibility
 from apps.posts.queries import visible_posts
 from apps.sql import rows_of
-from feedcache.ids import author_of
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS, author_of
 
 # A member who has left stays out until they write in the conversation. Writing in a request accepts it.
 _ADD_POST = """
@@ -105,3 +106,10 @@ def update_last_post(post_id: int) -> None:
             unchanged.delete()
         elif last != post_id:
             unchanged.update(last_post=last)
+
+
+def mark_messages_read(user_id: int, *, author_id: int) -> None:
+    """Mark a user's conversations as read if an author wrote the last message, which a block now hides."""
+    author = F("last_post_id").bitrightshift(SEQUENCE_BITS).bitand(MAX_AUTHOR_ID)
+    unread = Conversation.objects.filter(user=user_id, is_unread=True).alias(author=author)
+    unread.filter(author=author_id).update(is_unread=False)

@@ -11,6 +11,7 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.errors import NotFound
 from apps.notifications.models import Conversation
+from apps.notifications.queries import LISTED_CONVERSATIONS
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.content.text import html, without_handles
 from apps.posts.queries import muted_threads
@@ -22,6 +23,7 @@ from feedcache.ids import author_of, authors_of
 MAX_ROUNDS = 20  # a page reads at most this many batches to skip hidden conversations or messages
 NAMED = 3  # the maximum number of people in a group whose names the list shows
 MAX_WAITING = 10  # the count of requests stops at this number
+_WAITING = f"SELECT c.id FROM {LISTED_CONVERSATIONS} AND c.is_request LIMIT {MAX_WAITING}"  # noqa: S608 -- constants
 
 # The messages of a thread that a viewer wrote or is mentioned in; hydration drops those that are hidden from them.
 _MESSAGES = """
@@ -177,8 +179,7 @@ def seen_by(viewer: User, conversation: ConversationItem, message_id: int) -> li
 
 def waiting_requests(viewer: User) -> int:
     """The number of open requests from strangers, counted up to ten."""
-    rows = Conversation.objects.filter(user=viewer, is_request=True, has_left=False)
-    return len(rows.values_list("pk")[:MAX_WAITING])
+    return len(rows_of(_WAITING, {"viewer": viewer.pk}))
 
 
 def messages_page(viewer: User, conversation: ConversationItem, cursor: Cursor) -> Page[Message]:

@@ -26,6 +26,7 @@ from apps.graph.actions import (
     unmute_user,
 )
 from apps.graph.queries import (
+    Relationship,
     blocked_page,
     exact_relations,
     followers_page,
@@ -49,6 +50,21 @@ from apps.pagination import Cursor, Page
 from apps.web.forms.accounts import render_form, render_settings
 from apps.web.forms.graph import LanguagesForm, MuteForm
 
+
+def _followed(viewer: User, other: User) -> Relationship:
+    """The viewer's relationship to an account that they follow or have asked to follow. Raises NotFound."""
+    relationship = relationships(viewer.pk, [other.pk])[0]
+    if not (relationship.following or relationship.requested):
+        raise NotFound(_("You don't follow this account."))
+    return relationship
+
+
+def _change_follow(viewer: User, other: User, **terms: Any) -> None:
+    """Change the terms of a follow, but do not begin one: the page may be older than an unfollow. Raises NotFound."""
+    _followed(viewer, other)
+    follow_user(viewer, other, **terms)
+
+
 PEOPLE: dict[str, Callable[[User, int | None, Cursor], Page[User]]] = {
     "followers": followers_page,
     "following": following_page,
@@ -60,10 +76,10 @@ ACTS: dict[str, Callable[[User, User], object]] = {
     "unblock": unblock_user,
     "unmute": unmute_user,
     "remove_follower": remove_follower,
-    "hide_reposts": partial(follow_user, reposts=False),
-    "show_reposts": partial(follow_user, reposts=True),
-    "watch": partial(follow_user, notify=True),
-    "unwatch": partial(follow_user, notify=False),
+    "hide_reposts": partial(_change_follow, reposts=False),
+    "show_reposts": partial(_change_follow, reposts=True),
+    "watch": partial(_change_follow, notify=True),
+    "unwatch": partial(_change_follow, notify=False),
 }
 ANSWERS: dict[str, Callable[[User, User], None]] = {
     "approve": approve_request,
@@ -206,12 +222,8 @@ def _done(request: SiteRequest, text: str, back: str) -> HttpResponseBase:
 def languages(request: AuthenticatedRequest, handle: str) -> HttpResponseBase:
     """Choose the languages in which the viewer reads an account that they follow or have asked to follow."""
     other = user_by_handle(handle)
-    relationship = relationships(request.user.pk, [other.pk])[0]
-    if not (relationship.following or relationship.requested):
-        raise NotFound(_("You don't follow this account."))
-    form = LanguagesForm(
-        request.POST if request.method == "POST" else None, chosen=relationship.languages
-    )
+    chosen = _followed(request.user, other).languages
+    form = LanguagesForm(request.POST if request.method == "POST" else None, chosen=chosen)
     # no language chosen means all
     if request.method == "POST" and form.is_valid():
         follow_user(request.user, other, languages=form.cleaned_data["languages"])

@@ -21,6 +21,7 @@ from apps.notifications.conversations.queries import (
     get_conversation,
     messages_page,
     seen_by,
+    waiting_requests,
 )
 from apps.notifications.models import Conversation, Notification
 from apps.notifications.queries import unread
@@ -28,7 +29,7 @@ from apps.pagination import Cursor
 from apps.posts.actions.drafts import Draft, UnexpectedMentions
 from apps.posts.models import Visibility
 from apps.posts.queries import mentions_of
-from tests.support.factories import deliver, delivered, make_user
+from tests.support.factories import deliver, delivered, make_user, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -173,6 +174,32 @@ def test_a_muted_conversation_tells_nothing(alice, bob):
     assert tuple(unread(bob)) == (0, 0)
     unmute_conversation(bob, talk)
     assert unread(bob).unread_messages == 1
+
+
+def _blocked_by(user, other):
+    block_user(other, user)
+
+
+def _without(_user, other):
+    suspend(other)
+
+
+@pytest.mark.parametrize("part", [block_user, _blocked_by, _without])
+def test_messages_of_hidden_people_are_not_counted(alice, bob, part):
+    _begin(alice, bob)
+    assert unread(bob).unread_messages == 1
+    part(bob, alice)
+    deliver()
+    assert conversations_page(bob, Cursor()).items == []
+    assert unread(bob).unread_messages == 0
+
+
+@pytest.mark.parametrize("part", [block_user, _without])
+def test_requests_of_hidden_people_are_not_counted(bob, carol, part):
+    _begin(carol, bob)
+    assert waiting_requests(bob) == 1
+    part(bob, carol)
+    assert waiting_requests(bob) == 0
 
 
 @pytest.mark.slow
