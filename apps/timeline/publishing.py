@@ -17,8 +17,8 @@ from apps.accounts.models import User
 from apps.errors import NotFound, TooMany, Unavailable
 from apps.events import leases
 from apps.posts.actions import edit as editing
+from apps.posts.actions import idempotency, quotes, schedule
 from apps.posts.actions import publish as actions
-from apps.posts.actions import quotes, schedule
 from apps.posts.actions.drafts import Draft
 from apps.posts.models import Attachment, Post, ScheduledPost
 from apps.posts.store import Changed
@@ -134,7 +134,12 @@ def publish_instead(
     Both happen in one transaction. Raises NotFound, and the errors of `publish`.
     """
     keys: dict[str, Any] = {"idempotency_key": idempotency_key, "content_digest": content_digest}
+    request = idempotency.Request(author, idempotency_key, draft, at, content_digest)
     with transaction.atomic():
+        # before the failed post is looked up, because an equal request that just finished has deleted it
+        earlier = idempotency.claim(request)
+        if earlier is not None and (result := earlier.post or earlier.scheduled) is not None:
+            return result
         schedule.release_failed(author, number)
         if at is not None:
             return schedule.schedule_post(author, draft, at, **keys)

@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 
 from apps.accounts.actions import update_profile
+from apps.moderation.actions import limit_user
 from apps.web.discovery import sitemaps
-from tests.support.factories import make_user, publish, suspend
+from tests.support.factories import make_user, moderator, publish, suspend
 
 pytestmark = pytest.mark.django_db
 NS = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -34,12 +35,15 @@ def test_the_index_leads_to_accounts_posts_and_pages_that_may_be_found(alice, bo
     update_profile(bob, is_indexable=False)
     publish(carol, "hers")
     suspend(carol)
+    dora = make_user("dora")
+    publish(dora, "theirs")
+    limit_user(dora, by=moderator())
     found = walked(settings.SITE_URL)
     assert f"{settings.SITE_URL}/@alice" in found
     assert f"{settings.SITE_URL}/privacy" in found
     posts = [one for one in found if one.rpartition("/")[2].isdigit()]
     assert posts == [f"{settings.SITE_URL}/@alice/{post.pk}"]
-    assert not [one for one in found if "bob" in one or "carol" in one]
+    assert not [one for one in found if any(name in one for name in ("bob", "carol", "dora"))]
     for one in found:
         assert Client().get(one.removeprefix(settings.SITE_URL)).status_code == 200
 

@@ -125,6 +125,19 @@ def test_rewritten_it_stands_on_its_own_with_all_that_was_in_it(failed, bob, pag
     assert not ScheduledPost.objects.exists()
 
 
+@pytest.mark.parametrize("at", [None, timedelta(days=1)])
+def test_a_second_request_that_came_too_late_to_see_the_first_gets_its_post(failed, bob, at):
+    """The page looks for an earlier post too, but the first request may not have finished then."""
+    moment = at and timezone.now() + at
+    posts = [
+        publishing.publish_instead(
+            bob, failed.pk, Draft("On my own."), at=moment, idempotency_key="once"
+        )
+        for _time in range(2)
+    ]
+    assert posts[0] == posts[1]
+
+
 def test_rewritten_for_another_time(failed, bob, page_of):
     browser, at = page_of(bob), timezone.now() + timedelta(days=1)
     sent = fields_of(browser.get(f"/scheduled/{failed.pk}/edit").text)

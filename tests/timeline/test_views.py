@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from apps.engagement.actions import bookmark_post, like_post
+from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from tests.support.factories import deliver, delivered, make_user, publish, repost
@@ -135,6 +136,14 @@ class TestThread:
         delete_post(first.pk, by=alice)
         page = Client().get(f"/@bob/{second.pk}")
         assert 'class="tombstone"' in page.text
+
+    def test_a_hidden_ancestor_is_not_called_deleted(self, alice, bob, carol, page_of):
+        first = publish(alice)
+        second = publish(carol, reply_to_id=first.pk)
+        block_user(alice, bob)
+        page = page_of(bob).get(f"/@carol/{second.pk}").text
+        gap = page.split('class="tombstone"')[1].split("</article>")[0]
+        assert "This post isn't available." in gap.replace("&#x27;", "'")
 
     def test_the_handle_is_put_right(self, alice, bob):
         post = publish(alice)

@@ -59,11 +59,15 @@ def pages(request: HttpRequest) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def accounts(request: HttpRequest, number: int) -> HttpResponse:
-    """The accounts that allow indexing, within a range of ids. Raises TooMany."""
+    """The accounts that allow indexing and are not limited, within a range of ids. Raises TooMany."""
     check_rate_limit("sitemap", client_address(request))
     first = number * ACCOUNTS_PER_FILE
     rows = User.objects.filter(
-        pk__gte=first, pk__lt=first + ACCOUNTS_PER_FILE, suspended_at=None, is_indexable=True
+        pk__gte=first,
+        pk__lt=first + ACCOUNTS_PER_FILE,
+        suspended_at=None,
+        limited_at=None,
+        is_indexable=True,
     )
     handles = rows.order_by("pk").values_list("handle", flat=True)
     return _file(request, [{"location": absolute(f"/@{handle}")} for handle in handles])
@@ -72,7 +76,7 @@ def accounts(request: HttpRequest, number: int) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=HOUR)
 def posts(request: HttpRequest, day: str) -> HttpResponse:
-    """Public posts of a day (UTC), except reposts, by authors who allow indexing. Raises TooMany or Http404."""
+    """Public posts of a day (UTC) by the people in `accounts`, except reposts. Raises TooMany or Http404."""
     check_rate_limit("sitemap", client_address(request))
     try:
         second = int(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
@@ -88,6 +92,7 @@ def posts(request: HttpRequest, day: str) -> HttpResponse:
         hidden_at=None,
         visibility=Visibility.PUBLIC,
         author__suspended_at=None,
+        author__limited_at=None,
         author__is_indexable=True,
     ).exclude(kind=Kind.REPOST)
     facts = rows.order_by("-pk").values_list("pk", "author__handle", "edited_at", "created_at")
