@@ -131,10 +131,11 @@ def _unique(value: bytes) -> int:
 
 
 def _set(key: str, value: bytes, seconds: int) -> bytes:
-    if seconds <= 0:
-        write_in_force(lambda cache: cache.delete_many([key]))
-        return STORED
-    is_stored = write_in_force(lambda cache: _set_in(cache, key, value, seconds))
+    is_stored = write_in_force(
+        lambda cache: (
+            _set_in(cache, key, value, seconds) if seconds > 0 else cache.delete_many([key])
+        )
+    )
     return STORED if is_stored else b"SERVER_ERROR not stored\r\n"
 
 

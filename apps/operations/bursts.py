@@ -5,15 +5,19 @@ key's reads. Staff, or the site automatically, add a group from the spare nodes 
 has not been needed for a few minutes.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apps.errors import Invalid
 from apps.operations.actions import Author, add_l1_group, drain_l1_group
 from apps.operations.models import BurstPolicy, TopologyVersion
 from apps.operations.queries import topology_in_force
 from feedcache.servers import hot_keys
 from feedcache.servers.hot_keys import HotKey
 from feedcache.topology import Topology
+
+logger = logging.getLogger(__name__)
 
 BURST_SECONDS = 20  # the reads of a key are measured over this time before a group is added
 SHOWN = 20
@@ -24,9 +28,9 @@ BY = "the site"
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change of L1: add a group that consists of the node at `add`, or remove the group number `remove`."""
+    """A change of L1: add a group of one node, the first at `add` that works, or remove the group number `remove`."""
 
-    add: str = ""
+    add: tuple[str, ...] = ()
     remove: int | None = None
 
 
@@ -62,11 +66,11 @@ def judge(policy: BurstPolicy, topology: Topology, keys: Sequence[HotKey], *, pe
     groups, spares = topology.l1, spare_urls(policy)
     reads = keys[0].reads / max(len(groups), 1) if keys else 0.0
     used = {node.url for _place, node in topology.places()}
-    free = [url for url in spares if url not in used]
+    free = tuple(url for url in spares if url not in used)
     proposal, is_short = None, False
     if reads > policy.most_reads and topology.main:
         is_short = not free or len(groups) >= policy.most_groups
-        proposal = None if is_short else Proposal(add=free[0])
+        proposal = None if is_short else Proposal(add=free)
     else:
         added = [
             number for number, group in enumerate(groups) if {node.url for node in group} <= set(spares)
@@ -96,4 +100,10 @@ def carry_out(proposal: Proposal, policy: BurstPolicy, *, by: Author) -> Topolog
     """Make a proposed change. Raises Invalid, Conflict or NotFound."""
     if proposal.remove is not None:
         return drain_l1_group(proposal.remove, by=by)
-    return add_l1_group([proposal.add], policy.megabytes, by=by)
+    *others, last = proposal.add
+    for url in others:
+        try:
+            return add_l1_group([url], policy.megabytes, by=by)
+        except Invalid as error:
+            logger.warning("a spare node cannot be added, the next one is tried: %s", error)
+    return add_l1_group([last], policy.megabytes, by=by)

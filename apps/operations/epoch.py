@@ -68,11 +68,13 @@ def watch() -> int:
     """
     client = configuration()
     newest = _current()
-    CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
     seen = int(client.get(BEATS) or 0)
+    CacheEpoch.objects.filter(pk=newest.pk).update(beats=F("beats") + 1)
+    # read after `seen`, because other workers increment it too
+    newest.refresh_from_db(fields=["beats"])
     published = published_epoch(by=client)
     is_unknown = published and not CacheEpoch.objects.filter(value=published).exists()
-    if newest.beats + 1 <= seen or is_unknown:
+    if newest.beats <= seen or is_unknown:
         return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
     system, timeline, table = _server()
     if (newest.system, newest.timeline) != (system, timeline):
@@ -81,7 +83,7 @@ def watch() -> int:
         return _begin(Reason.WENT_BACK, after=newest, beats=seen).value
     if not newest.table:  # an older release wrote the row
         CacheEpoch.objects.filter(pk=newest.pk).update(table=table)
-    client.set(BEATS, newest.beats + 1)
+    client.set(BEATS, newest.beats)
     is_published = published == newest.value
     if client.exists(FORGETTING) or (published and not is_published):
         _forget_everything(newest)  # the process that began the epoch died, or Redis failed

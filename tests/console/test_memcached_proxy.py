@@ -161,8 +161,9 @@ def test_the_bytes_of_a_refused_value_are_not_commands(client, port):
 def test_without_nodes_everything_is_a_miss_and_nothing_is_stored(client, three):
     forget(replace(three.topology, main=(), backup=(), l1=()))
     assert client.get("colour") is None
-    with pytest.raises(MemcacheServerError, match="not stored"):
-        client.set("colour", b"blue")
+    for seconds in (0, -1):
+        with pytest.raises(MemcacheServerError, match="not stored"):
+            client.set("colour", b"blue", expire=seconds)
 
 
 # -- the command ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import pytest
 
+from apps.errors import Invalid
 from apps.operations import actions, bursts
 from apps.operations.actions import Author
 from apps.operations.bursts import Proposal
@@ -30,10 +31,10 @@ def judged(reads, *groups, spares="s:1\ns:2", peak=None, **rules):
     [
         (0, (), None),
         (1000, (), None),
-        (1001, (), Proposal(add="s:1")),
+        (1001, (), Proposal(add=("s:1", "s:2"))),
         (1900, ("a:1", "b:1"), None),
-        (2001, ("a:1", "b:1"), Proposal(add="s:1")),
-        (3001, ("a:1", "b:1", "s:1"), Proposal(add="s:2")),
+        (2001, ("a:1", "b:1"), Proposal(add=("s:1", "s:2"))),
+        (3001, ("a:1", "b:1", "s:1"), Proposal(add=("s:2",))),
         (1600, ("a:1", "b:1", "s:1"), None),
         (999, ("a:1", "b:1", "s:1"), Proposal(remove=2)),
         (0, ("a:1", "b:1"), None),
@@ -93,6 +94,18 @@ def test_a_group_comes_with_a_burst_and_goes_with_it(reads, spare):
     assert bursts.act() is not None
     assert topology_in_force().l1 == ()
     assert bursts.act() is None
+
+
+def test_a_spare_node_that_is_dead_is_passed_over(reads, spare):
+    alive, dead = spare(), "unix:/nothing-here.sock"
+    policy = BurstPolicy.objects.create(is_automatic=True, spares=f"{dead}\n{alive.address}")
+    assert bursts.act() is not None
+    ((one,),) = topology_in_force().l1
+    assert one.url == alive.address
+    policy.spares = dead
+    policy.save()
+    with pytest.raises(Invalid):
+        bursts.act()
 
 
 def test_groups_of_staff_stay(reads, spare):

@@ -75,6 +75,21 @@ def test_a_database_that_beats_is_where_it_was(first):
     assert CacheEpoch.objects.get().beats == 4
 
 
+def test_beats_of_others_while_a_worker_pauses_are_no_return(first, monkeypatch):
+    read = epoch._current
+
+    def read_and_pause():
+        newest = read()
+        monkeypatch.setattr(epoch, "_current", read)
+        for _beat in range(2):
+            epoch.watch()
+        return newest
+
+    monkeypatch.setattr(epoch, "_current", read_and_pause)
+    assert epoch.watch() == first
+    assert begun() == [Reason.INSTALLED]
+
+
 def test_a_database_with_fewer_beats_went_back(first):
     before = transaction.savepoint()
     for _beat in range(3):
