@@ -4,7 +4,7 @@ The admin, pages and the API call these functions. Those that take or undo a mea
 the history of the account, and notify optional apps (`hooks.ACTED`).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -46,8 +46,10 @@ def file_report(  # noqa: PLR0913 -- the fields of a report; only two are positi
     rule_ids: Collection[int] = (),
     post_ids: Collection[int] = (),
     collection_ids: Sequence[int] = (),
+    contents: Mapping[int, PostContent] | None = None,
 ) -> Report:
-    """Report an account to staff. Posts that the account did not write or the reporter cannot see are left out.
+    """Report an account to staff. Posts that the account did not write or the reporter cannot see are left out. Only
+    the site itself passes the `contents` that it has read, because it may have hidden the posts.
 
     The default category is VIOLATION with `rule_ids`, else OTHER. Raises Invalid for the reporter's own account, an
     unknown category or rule, or a comment that is too long; also TooMany, and what functions in `FILED` raise.
@@ -64,10 +66,11 @@ def file_report(  # noqa: PLR0913 -- the fields of a report; only two are positi
         message = _("At most %(count)d characters.") % {"count": COMMENT_MAX_CHARACTERS}
         raise invalid("comment", message)
     check_rate_limit("report", str(reporter.pk))
-    visible = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
+    if contents is None:
+        contents = visible_posts(reporter.pk, list(dict.fromkeys(post_ids))[:MAX_POSTS]).posts
     own = [
         post
-        for pk, post in sorted(visible.items())
+        for pk, post in sorted(contents.items())
         if post.author_id == target.pk and pk in post_ids
     ]
     with transaction.atomic():

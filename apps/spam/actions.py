@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,6 +24,7 @@ from apps.errors import Invalid, TooMany
 from apps.moderation.actions import file_report, hide_post, is_taken, limit_user
 from apps.moderation.models import COMMENT_MAX_CHARACTERS, Category, Measure, Report
 from apps.posts.actions.publish import DELETE_POSTS
+from apps.posts.cache import load_contents
 from apps.posts.content.text import segments
 from apps.posts.models import Post
 from apps.spam.heuristics import Candidate, Finding, available, judge, sentences
@@ -129,7 +131,12 @@ def _file(verdict: Verdict, author: User, site: User) -> Report | None:
             comment = " ".join([score, *sentences(verdict.reasons)])[:COMMENT_MAX_CHARACTERS]
         try:
             report = file_report(
-                site, author, category=Category.SPAM, comment=comment, post_ids=[verdict.post_id]
+                site,
+                author,
+                category=Category.SPAM,
+                comment=comment,
+                post_ids=[verdict.post_id],
+                contents=load_contents([verdict.post_id]),
             )
         except TooMany:
             return None
@@ -152,8 +159,19 @@ def file_waiting() -> None:
             if author.is_suspended or not there:
                 verdict.is_waiting = False
                 verdict.save(update_fields=["is_waiting"])
-            elif _file(verdict, author, site_account()) is None:
+            elif (report := _file(verdict, author, site_account())) is None:
                 return
+            elif has_measures():
+                _link_measures(verdict, report)
+
+
+def _link_measures(verdict: Verdict, report: Report) -> None:
+    """Add to the report the strikes for measures that were taken before it could be filed."""
+    from apps.strikes.models import Strike  # noqa: PLC0415 -- optional
+
+    about = Q(post_id=verdict.post_id) | Q(post_id=None)
+    rows = Strike.objects.filter(about, user=verdict.author_id, by=report.reporter_id, report=None)
+    rows.update(report=report)
 
 
 def site_account() -> User:

@@ -96,9 +96,12 @@ def outcomes(posts: Sequence[Candidate], site_id: int | None) -> dict[int, str]:
     counts only once staff have closed its report. DISMISSED: a measure was taken back, or a report about the post was
     closed without one. Without `apps.strikes`, the only known measures are those in `_closed_accounts`. Two queries.
     """
-    reported = ReportedPost.objects.filter(post__in=[post.id for post in posts])
+    ids, fields = [post.id for post in posts], ("post_id", "report__resolved_at")
+    reported = ReportedPost.objects.filter(post__in=ids).values_list(*fields)
+    # posts of an account that share a report of the site, which names only the first
+    shared = Verdict.objects.filter(post_id__in=ids, report__isnull=False).values_list(*fields)
     resolved: dict[str, set[int]] = {NONE: set(), WAITING: set()}
-    for post_id, resolved_at in reported.values_list("post_id", "report__resolved_at"):
+    for post_id, resolved_at in reported.union(shared):
         resolved[WAITING if resolved_at is None else NONE].add(post_id)
     read = _strikes if apps.is_installed("apps.strikes") else _closed_accounts
     acted, undone = read(posts, site_id)

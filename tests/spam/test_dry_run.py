@@ -143,6 +143,17 @@ def test_a_measure_of_the_site_counts_once_staff_have_confirmed_it(alice, mod):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("blocked")
+def test_posts_that_share_a_report_share_its_answer(alice, mod):
+    with at(12):
+        posts = [publish(alice, SPAM) for _ in range(2)]
+    deliver()
+    assert caught(ran()) == {post.pk: "waiting" for post in posts}
+    decide(Report.objects.get(), "", by=mod)
+    assert caught(ran()) == {post.pk: "dismissed" for post in posts}
+
+
+@pytest.mark.slow
 def test_without_strikes_closed_accounts_are_what_is_known(posts, mod, monkeypatch):
     suspend_user(posts[0].author, by=mod, reason="Spam.")
     monkeypatch.setattr("apps.spam.queries.apps.is_installed", lambda _name: False)

@@ -285,6 +285,23 @@ def test_reports_beyond_the_limit_are_filed_later(settings, aged):
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blocked")
+def test_a_report_that_is_filed_later_has_the_hidden_post_and_the_measures(settings, alice, bob):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "report": (1, 3600)}
+    choose(hide_from=60, limit_from=60)
+    publish(alice, SPAM)
+    post = publish(bob, SPAM)
+    deliver()
+    strikes = Strike.objects.filter(user=bob).order_by("pk")
+    assert [(one.measure, one.report) for one in strikes] == [("hide", None), ("limit", None)]
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "report": (100, 3600)}
+    file_waiting()
+    report = Report.objects.get(target=bob)
+    assert [row.post_id for row in report.posts.all()] == [post.pk]
+    assert [one.report for one in strikes.all()] == [report] * 2
+
+
 # --- the policy -----------------------------------------------------------------------------------
 
 
