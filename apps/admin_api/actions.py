@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.accounts.staff import log_action, require_permission
 from apps.admin_api.queries import account_by_id, report_by_id
-from apps.errors import Conflict, Invalid, NotFound
+from apps.errors import Invalid, NotFound
 from apps.moderation import actions as acts
 from apps.moderation.actions import CHANGE_REPORTS, require_other
 from apps.moderation.models import Measure, Report
@@ -57,10 +57,8 @@ def _decide(report: Report, measure: Measure, *, by: User, text: str) -> None:
             report, measure, by=by, text=text
         )  # `decide` locks the reports first, then the account
         return
-    if report.resolved_at is not None:
-        raise Conflict(_("This report has been resolved already. Reopen it to decide again."))
-    _take(measure, report.target_id, by=by, text=text, report=report)
     acts.resolve_report(report, by=by, outcome=text)
+    _take(measure, report.target_id, by=by, text=text, report=report)
 
 
 def _take(

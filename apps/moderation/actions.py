@@ -15,7 +15,7 @@ from apps.accounts.cache import card_changed
 from apps.accounts.models import User
 from apps.accounts.signals import access_revoked, announce_account_visibility
 from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
-from apps.errors import Invalid, NotAllowed, NotFound, invalid
+from apps.errors import Conflict, Invalid, NotAllowed, NotFound, invalid
 from apps.moderation.hooks import ACTED, FILED, Act
 from apps.moderation.house_rules import RULES
 from apps.moderation.models import (
@@ -110,23 +110,26 @@ def require_other(by: User, user_id: int) -> None:
 @transaction.atomic
 def resolve_report(report: Report, *, by: User, outcome: str) -> None:
     """Close a report with an outcome. Raises NotAllowed without the permission to change reports, or if the report is
-    about `by`.
+    about `by`; Conflict if it has been resolved already.
     """
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
     report.resolved_at, report.resolved_by, report.outcome = timezone.now(), by, outcome
-    report.save(update_fields=["resolved_at", "resolved_by", "outcome"])
+    rows = Report.objects.filter(pk=report.pk, resolved_at=None)
+    if not rows.update(resolved_at=report.resolved_at, resolved_by=by, outcome=outcome):
+        raise Conflict(_("This report has been resolved already. Reopen it to decide again."))
     log_action(by, report, f"Resolved: {outcome}")
 
 
 @transaction.atomic
 def reopen_report(report: Report, *, by: User) -> None:
-    """Open a resolved report again. Raises NotAllowed in the same cases as `resolve_report`."""
+    """Open a resolved report again; an open one stays as it is. Raises NotAllowed like `resolve_report`."""
     require_permission(by, CHANGE_REPORTS)
     require_other(by, report.target_id)
     report.resolved_at = report.resolved_by = None
-    report.save(update_fields=["resolved_at", "resolved_by"])
-    log_action(by, report, _("Reopened."))
+    rows = Report.objects.filter(pk=report.pk, resolved_at__isnull=False)
+    if rows.update(resolved_at=None, resolved_by=None):
+        log_action(by, report, _("Reopened."))
 
 
 @transaction.atomic
@@ -264,6 +267,18 @@ def is_taken(measure: Measure, user: User) -> bool:
         Measure.SUSPEND: user.is_suspended,
     }
     return states[measure]
+
+
+@transaction.atomic
+def take_once(measure: Measure, user: User, *, by: User, reason: str, report: Report) -> None:
+    """Take one of `ABOUT_ACCOUNT`, unless it is in force already. Raises NotAllowed in the same cases as `freeze_user`,
+    even then, because the measure closes reports.
+    """
+    # locked, because somebody may close the account now without a report
+    user = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    require_permission(by, CHANGE_USERS, over=user)
+    if not is_taken(measure, user):
+        ABOUT_ACCOUNT[measure](user, by=by, reason=reason, report=report)
 
 
 @transaction.atomic

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from apps.accounts.admin import SearchedByAccount, staff_of, user_link
 from apps.accounts.models import User
 from apps.events.admin import reason_of
-from apps.moderation.actions import reopen_report, resolve_report, suspend_user
-from apps.moderation.models import Report
+from apps.moderation.actions import reopen_report, resolve_report, take_once
+from apps.moderation.models import Measure, Report
 from apps.timeline.admin.posts import EXCERPT_CHARACTERS
 
 
@@ -70,8 +70,8 @@ class ReportAdmin(SearchedByAccount):
 
     @transaction.atomic
     def _suspend(self, report: Report, by: User, reason: str) -> None:
-        suspend_user(report.target, by=by, reason=reason, report=report)
         resolve_report(report, by=by, outcome=reason)
+        take_once(Measure.SUSPEND, report.target, by=by, reason=reason, report=report)
 
     @admin.action(description=gettext_lazy("Resolve"), permissions=["intervene"])
     def resolve(self, request: HttpRequest, queryset: QuerySet[Any]) -> TemplateResponse | None:
@@ -96,7 +96,7 @@ class ReportAdmin(SearchedByAccount):
         def act(report: Report) -> None:
             reopen_report(report, by=by)
 
-        rows = self.chosen(request, queryset)
+        rows = self.chosen(request, queryset.filter(resolved_at__isnull=False))
         self._say(request, self.attempt(request, rows, act))
 
     @admin.action(description=gettext_lazy("Suspend the account"), permissions=["suspend"])

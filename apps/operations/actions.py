@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from apps.errors import Conflict, Invalid, NotFound
+from apps.errors import Conflict, Invalid, NotFound, Unavailable
 from apps.operations.models import (
     ACTOR_MAX_CHARACTERS,
     DETAIL_MAX_CHARACTERS,
@@ -111,7 +111,7 @@ def drain_l1_group(group: int, *, by: Author) -> TopologyVersion:
 def flush_class(name: str, *, by: Author) -> TopologyVersion:
     """Empty one class of data: its entries in Memcached are no longer read, and its keys in Redis are deleted.
 
-    If Redis fails, a warning is logged, because some of its keys may be left.
+    Raises NotFound or Conflict, and Unavailable if Redis fails: then some of its keys may be left.
     """
     row = commit(
         Action.FLUSH,
@@ -123,6 +123,10 @@ def flush_class(name: str, *, by: Author) -> TopologyVersion:
         delete_keys(name)
     except RedisError as error:
         logger.warning("%s is flushed in Memcached only: %s", name, error)
+        message = _(
+            "“%(name)s” is flushed in Memcached only, because Redis does not answer. Flush it again."
+        )
+        raise Unavailable(message % {"name": name}) from None
     return row
 
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from apps import sql
 from apps.accounts.models import User
-from apps.accounts.staff import CHANGE_USERS, log_action, require_permission
+from apps.accounts.staff import log_action, require_permission
 from apps.errors import Conflict, Invalid, NotAllowed, NotFound, invalid
 from apps.moderation import actions as acts
 from apps.moderation.actions import CHANGE_REPORTS, require_other, resolve_report
@@ -157,13 +157,10 @@ def _take(
             raise Invalid(_("Choose a post."), code="no_post")
         for post_id in posts:
             _ABOUT_POST[measure](post_id, by=by, reason=text, report=report)
-        return
-    # locked, because somebody may close the account now without a report
-    target = User.objects.select_for_update(no_key=True).get(pk=report.target_id)
-    if measure != Measure.WARN:  # even if it is in force already, because it closes reports
-        require_permission(by, CHANGE_USERS, over=target)
-    if measure == Measure.WARN or not acts.is_taken(measure, target):
-        _ABOUT_ACCOUNT[measure](target, by=by, reason=text, report=report)
+    elif measure == Measure.WARN:
+        warn(report.target, by=by, reason=text, report=report)
+    else:
+        acts.take_once(measure, report.target, by=by, reason=text, report=report)
 
 
 @transaction.atomic
@@ -210,10 +207,6 @@ def _about_post(act: Callable[..., None], strike: Strike, *, by: User, reason: s
         _close(strike, "Strike withdrawn", DELETE_POSTS, by=by, reason=reason)
 
 
-_ABOUT_ACCOUNT: dict[Measure, Callable[..., None]] = {
-    Measure.WARN: warn,
-    **acts.ABOUT_ACCOUNT,
-}
 _ABOUT_POST: dict[Measure, Callable[..., None]] = {
     Measure.HIDE: acts.hide_post,
     Measure.SENSITIVE: acts.mark_sensitive,
@@ -226,7 +219,8 @@ _UNDO: dict[Measure, Callable[..., None]] = {
     Measure.FREEZE: partial(_about_account, acts.unfreeze_user),
     Measure.SUSPEND: partial(_about_account, acts.restore_user),
 }
-if untaken := set(Measure) - _UNDO.keys() or set(Measure) - {*_ABOUT_ACCOUNT, *_ABOUT_POST}:
+_TAKEN = {Measure.WARN, *acts.ABOUT_ACCOUNT, *_ABOUT_POST}
+if untaken := set(Measure) - _UNDO.keys() or set(Measure) - _TAKEN:
     raise TypeError(f"no function takes or undoes {', '.join(untaken)}")
 
 

@@ -1,6 +1,7 @@
 """Reports: what members may say, what staff see and do."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
 
 from apps.accounts.queries import user_by_id
 from apps.api.entities.account import ReportJson
@@ -8,9 +9,10 @@ from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.graph.actions import block_user
 from apps.moderation.actions import MAX_POSTS, file_report, reopen_report, resolve_report
 from apps.moderation.models import Report
+from apps.strikes.models import Strike
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
-from tests.support.staff import make_staff
+from tests.support.staff import confirm, make_staff
 
 pytestmark = pytest.mark.django_db
 
@@ -174,6 +176,34 @@ def test_staff_suspend_who_is_reported(alice, carol, page_of):
     assert report.resolved_at is not None
     with pytest.raises(NotFound):
         user_by_id(alice.pk)
+
+
+@pytest.mark.slow
+def test_staff_suspend_an_account_with_several_reports_once(alice, bob, carol, page_of):
+    reports = [file_report(carol, alice), file_report(bob, alice)]
+    chief = page_of(make_staff(superuser=True))
+    confirm(chief, ADMIN, "suspend", reports, reason="Spam.")
+    assert Strike.objects.get().measure == "suspend"
+    assert not Report.objects.filter(resolved_at=None).exists()
+    reopen_report(reports[0], by=make_staff(superuser=True))
+    confirm(chief, ADMIN, "suspend", reports, reason="Again.")
+    assert Strike.objects.count() == 1
+    assert [row.outcome for row in Report.objects.order_by("pk")] == ["Again.", "Spam."]
+
+
+def test_what_a_colleague_has_done_already_is_not_done_again(alice, carol, page_of):
+    report, mod = file_report(carol, alice), make_staff("moderation.change_report")
+    other, browser = file_report(alice, carol), page_of(make_staff(superuser=True))
+    resolve_report(report, by=mod, outcome="Talked to them.")
+    log = LogEntry.objects.count()
+    confirm(browser, ADMIN, "resolve", [report], reason="Nothing.")
+    confirm(browser, ADMIN, "suspend", [report], reason="Nothing.")
+    act(browser, "reopen", other)
+    reopen_report(other, by=mod)
+    report.refresh_from_db()
+    assert (report.resolved_by, report.outcome) == (mod, "Talked to them.")
+    assert user_by_id(alice.pk)
+    assert LogEntry.objects.count() == log
 
 
 def test_members_see_no_reports(alice, carol, page_of):

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.db import transaction
 
-from apps.errors import Conflict, Invalid, NotFound
+from apps.errors import Conflict, Invalid, NotFound, Unavailable
 from apps.operations import actions
 from apps.operations.actions import Author
 from apps.operations.models import Action, CacheNode, TopologyVersion
@@ -147,11 +147,17 @@ def test_nothing_is_published_before_the_commit(settled):
 @commits
 def test_a_change_while_redis_is_down_is_published_later(settled):
     with dead_redis():
-        actions.flush_class("content", by=STAFF)
+        actions.flush_class("outbox", by=STAFF)
     assert topology_listener.published() is None
     assert actions.republish()
     assert topology_listener.published() == topology_in_force()
     assert not actions.republish()
+
+
+def test_a_flush_that_leaves_keys_in_redis_says_so(settled):
+    with dead_redis(), pytest.raises(Unavailable):
+        actions.flush_class("content", by=STAFF)
+    assert topology_in_force().epochs == {"content": 1}
 
 
 @commits

@@ -135,8 +135,8 @@ def test_a_suspension_by_a_report_is_on_record_of_the_account_too(alice, carol):
     report, chief = file_report(carol, alice), make_staff(superuser=True, handle="chief")
     confirm(browser_of(chief), "/admin/moderation/report/", "suspend", [report], reason="spam")
     assert on_record() == [
-        ("chief", str(alice.pk), "Suspended: spam"),
         ("chief", str(report.pk), "Resolved: spam"),
+        ("chief", str(alice.pk), "Suspended: spam"),
     ]
 
 

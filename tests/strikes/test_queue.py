@@ -5,6 +5,7 @@ import pytest
 from apps.moderation.actions import assign_report, file_report, resolve_report
 from apps.moderation.models import Report
 from apps.strikes import queries
+from apps.strikes.actions import decide
 from tests.support.cases import each
 from tests.support.factories import make_user, publish
 from tests.support.staff import MAX_QUERIES, browser_of, make_staff
@@ -81,6 +82,15 @@ def test_a_row_says_what_is_reported(alice, carol, mod):
     text = browser_of(mod).get(QUEUE).text
     for part in ("@alice", "It is spam", "You are all fools.", "Look at this.", "2 posts in all"):
         assert part in text
+
+
+def test_a_resolved_report_without_a_strike_of_its_own_is_not_called_dismissed(
+    alice, bob, carol, mod
+):
+    """A suspension closes every report about the account, and is on record with one of them."""
+    reports = [file_report(bob, alice), file_report(carol, alice)]
+    decide(reports[0], "suspend", by=make_staff(superuser=True), text="Spam.")
+    assert "Dismissed" not in browser_of(mod).get(f"{QUEUE}?state=resolved").text
 
 
 def test_texts_for_few_are_not_in_the_queue(alice, bob, mod):
