@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User, UserCounts
 from apps.accounts.profile import single_line
 from apps.accounts.queries import users_by_id
+from apps.accounts.staff import log_action, require_permission
 from apps.curation.models import (
     DESCRIPTION_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
@@ -22,7 +23,7 @@ from apps.curation.models import (
     CollectionItem,
     ReportedCollection,
 )
-from apps.curation.queries import approval, collection_for, not_found, own_collection
+from apps.curation.queries import approval, collection_for, not_found, own_collection, shown
 from apps.errors import DomainError, Invalid, NotAllowed, NotFound, invalid
 from apps.events.actions import declare, record
 from apps.graph.actions import follow_user
@@ -87,9 +88,15 @@ def delete_collection(owner: User, collection_id: int) -> None:
 
 
 @transaction.atomic
-def take_down(row: Collection) -> None:
-    """Delete a collection on behalf of staff."""
+def take_down(row: Collection, *, by: User) -> None:
+    """Delete a collection on behalf of staff. Raises NotFound; NotAllowed without the permission to change collections,
+    and for a superuser's collection unless `by` is one.
+    """
+    require_permission(by, "curation.change_collection", over=row.owner)
     lock_each(UserCounts, [row.owner_id])
+    if not Collection.objects.filter(pk=row.pk).exists():
+        raise not_found()
+    log_action(by, row, _("Deleted."))
     _delete(row)
 
 
@@ -127,12 +134,13 @@ def remove_item(owner: User, collection_id: int, item_id: int) -> None:
 
 
 @transaction.atomic
-def remove_hidden(owner: User, collection_id: int, shown_ids: Sequence[int]) -> int:
-    """Remove all accounts except those with the items `shown_ids`; returns how many. Raises NotFound or NotAllowed."""
+def remove_hidden(owner: User, collection_id: int) -> int:
+    """Remove all accounts that are hidden from everybody; returns how many. Raises NotFound or NotAllowed."""
     lock_each(UserCounts, [owner.pk])
-    rows = CollectionItem.objects.filter(
-        collection=own_collection(owner, collection_id), left_at=None
-    ).exclude(pk__in=shown_ids)
+    row = own_collection(owner, collection_id)
+    [one] = shown([row], None)
+    rows = CollectionItem.objects.filter(collection=row, left_at=None)
+    rows = rows.exclude(pk__in=[item.id for item in one.items])
     member_ids = list(rows.values_list("member_id", flat=True))
     rows.delete()
     if member_ids:

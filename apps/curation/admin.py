@@ -3,10 +3,10 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy, ngettext
 
-from apps.accounts.admin import OwnedRows
+from apps.accounts.admin import OwnedRows, staff_of
 from apps.curation.actions import take_down
 from apps.curation.models import Collection, ReportedCollection
 from apps.events.admin import StaffList
@@ -19,15 +19,19 @@ class CollectionAdmin(OwnedRows):
     actions = ("delete_collections",)
 
     @admin.action(description=gettext_lazy("Delete"), permissions=["intervene"])
-    def delete_collections(self, request: HttpRequest, queryset: QuerySet[Collection]) -> None:
+    def delete_collections(
+        self, request: HttpRequest, queryset: QuerySet[Collection]
+    ) -> TemplateResponse | None:
         rows = self.chosen(request, queryset)
-        self.log_each(request, rows, _("Deleted."))
-        for row in rows:
-            take_down(row)
-        text = ngettext(
-            "%(count)d collection deleted.", "%(count)d collections deleted.", len(rows)
-        )
-        self.message_user(request, text % {"count": len(rows)})
+        text = ngettext("Delete %(count)d collection?", "Delete %(count)d collections?", len(rows))
+        question = text % {"count": len(rows)}
+        if rows and (page := self.confirmation(request, rows, question=question)):
+            return page
+        by = staff_of(request)
+        done = self.attempt(request, rows, lambda row: take_down(row, by=by))
+        text = ngettext("%(count)d collection deleted.", "%(count)d collections deleted.", done)
+        self.message_user(request, text % {"count": done})
+        return None
 
 
 @admin.register(ReportedCollection)

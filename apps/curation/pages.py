@@ -149,8 +149,7 @@ def remove(request: AuthenticatedRequest, collection_id: int, item_id: int) -> H
 def remove_hidden(request: AuthenticatedRequest, collection_id: int) -> HttpResponseBase:
     """Remove the people of a collection who are hidden from everybody."""
     row = own_collection(request.user, collection_id)
-    [one] = shown([row], None)
-    actions.remove_hidden(request.user, collection_id, [item.id for item in one.items])
+    actions.remove_hidden(request.user, collection_id)
     messages.success(request, _("Removed from the collection."))
     return _to_edit(row)
 

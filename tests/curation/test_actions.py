@@ -86,7 +86,7 @@ def test_only_its_owner_changes_a_collection(bob, collection):
         lambda: delete_collection(bob, collection.pk),
         lambda: add_account(bob, collection.pk, bob.pk),
         lambda: remove_item(bob, collection.pk, item),
-        lambda: remove_hidden(bob, collection.pk, []),
+        lambda: remove_hidden(bob, collection.pk),
     ):
         with pytest.raises(NotAllowed):
             act()
@@ -165,8 +165,8 @@ def test_those_who_become_hidden_vanish_and_come_back(alice, bob, carol, collect
     carol.save()
     [one] = shown([collection], None)
     assert ([item.member for item in one.items], one.hidden) == ([carol], 1)
-    assert remove_hidden(alice, collection.pk, [item.id for item in one.items]) == 1
-    assert remove_hidden(alice, collection.pk, [item.id for item in one.items]) == 0
+    assert remove_hidden(alice, collection.pk) == 1
+    assert remove_hidden(alice, collection.pk) == 0
     assert CollectionItem.objects.count() == 1
 
 

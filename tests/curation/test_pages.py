@@ -3,6 +3,7 @@
 import pytest
 
 from apps.accounts.actions import set_locked
+from apps.curation import actions
 from apps.curation.actions import add_account, change_collection, create_collection
 from apps.curation.models import Collection, CollectionItem
 from apps.graph.actions import block_user
@@ -155,6 +156,23 @@ def test_the_owner_removes_those_that_are_not_shown(alice, bob, collection, page
     assert "1 more account is not shown now" in page.get(f"{collection.url}/edit").text
     page.post(f"{collection.url}/remove_hidden")
     assert handles_in(collection) == []
+
+
+def test_an_account_that_is_added_at_the_same_moment_stays(
+    alice, carol, collection, page_of, monkeypatch
+):
+    """Between the request and its lock."""
+    lock = actions.lock_each
+
+    def add_and_lock(model, ids):
+        monkeypatch.setattr(actions, "lock_each", lock)
+        actions.add_account(alice, collection.pk, carol.pk)
+        lock(model, ids)
+
+    page = page_of(alice)
+    monkeypatch.setattr(actions, "lock_each", add_and_lock)
+    page.post(f"{collection.url}/remove_hidden")
+    assert handles_in(collection) == ["bob", "carol"]
 
 
 @pytest.mark.parametrize("what", ["edit", "delete", "add", "remove/1", "remove_hidden"])

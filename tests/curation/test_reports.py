@@ -1,14 +1,22 @@
 """Reports of collections, and what staff see of them."""
 
 import pytest
+from django.contrib.admin.models import LogEntry
 
-from apps.curation.actions import change_collection, create_collection, delete_collection
+from apps.curation.actions import (
+    change_collection,
+    create_collection,
+    delete_collection,
+    take_down,
+)
 from apps.curation.models import Collection, ReportedCollection
+from apps.errors import NotAllowed, NotFound
 from apps.moderation.actions import file_report
 from apps.moderation.models import Report
-from tests.support.staff import browser_of, make_staff
+from tests.support.staff import browser_of, choose, confirm, make_staff
 
 pytestmark = pytest.mark.django_db
+RIGHTS = ("curation.view_collection", "curation.change_collection")
 
 
 def test_a_program_reports_a_collection(alice, carol, collection, api_of):
@@ -55,14 +63,20 @@ def test_staff_delete_a_collection(alice, bob, collection):
     browser = browser_of(make_staff(superuser=True))
     page = "/admin/curation/collection/"
     assert "Good people" in browser.get(page).text
-    browser.post(
-        page,
-        {
-            "action": "delete_collections",
-            "_selected_action": [collection.pk],
-            "reason": "Spam.",
-            "apply": "1",
-            "confirmed": "1",
-        },
-    )
+    choose(browser, page, "delete_collections", [collection])
+    assert Collection.objects.count() == 2  # not confirmed yet
+    confirm(browser, page, "delete_collections", [collection])
     assert [row.name for row in Collection.objects.all()] == ["Another"]
+    with pytest.raises(NotFound):
+        take_down(collection, by=make_staff(superuser=True))
+    assert LogEntry.objects.count() == 1
+
+
+def test_only_superusers_delete_a_collection_of_a_superuser(alice):
+    made = create_collection(make_staff(superuser=True), name="Chief's")
+    take_down(create_collection(alice, name="Hers"), by=make_staff(*RIGHTS))
+    for by in (alice, make_staff(*RIGHTS)):
+        with pytest.raises(NotAllowed):
+            take_down(made, by=by)
+    assert Collection.objects.get() == made
+    assert LogEntry.objects.count() == 1
