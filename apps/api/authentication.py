@@ -15,7 +15,7 @@ from apps.api.throttling import bearer_token, note_counted, queue_request
 from apps.errors import NotAllowed
 from apps.http import requests
 from apps.http.verification import may_act_as_staff
-from apps.oauth.queries import Bearer, bearer_of, remembered_user_id
+from apps.oauth.queries import Bearer, bearer_of, remembered_token
 from apps.scopes import needed_scopes
 from feedcache.read_through import Batch
 
@@ -30,16 +30,19 @@ class BearerAuthentication(BaseAuthentication):
 
         Raises AuthenticationFailed for an invalid token, and NotAllowed for missing scopes. Scopes are checked here and
         not by a permission class, because an endpoint with its own permission classes would skip that class. To save a
-        round trip, one batch validates the token and counts the request for the account that this process last saw
-        with the token.
+        round trip, one batch validates the token and counts the request, and its action if the remembered scopes permit
+        it, for the account that this process last saw with the token.
         """
         token = bearer_token(request)
         if token is None:
             return None
         if not 0 < len(token) <= TOKEN_MAX_CHARACTERS:
             raise AuthenticationFailed(_("The access token is invalid."))
-        batch = Batch()
-        counted = queue_request(batch, request, remembered_user_id(token))
+        batch, known = Batch(), remembered_token(token)
+        counted = None
+        if known:
+            acts = _is_in_scope(request, known.bearer)
+            counted = queue_request(batch, request, known.user_id, with_action=acts)
         bearer = bearer_of(token, batch)
         if bearer is None:
             raise AuthenticationFailed(_("The access token is invalid."))
@@ -56,11 +59,15 @@ def _require_scope(request: Request, bearer: Bearer) -> None:
     view, method = request.parser_context["view"], request.method or ""
     if not hasattr(view, method.lower()):
         return  # the response will be 405
-    needed = needed_scopes(view, method)
-    if method != "OPTIONS" and (needed is None or not bearer.may(needed)):
+    if method != "OPTIONS" and not _is_in_scope(request, bearer):
         raise NotAllowed(
             _("This action is outside the scopes of the access token."), code="insufficient_scope"
         )
+
+
+def _is_in_scope(request: Request, bearer: Bearer) -> bool:
+    needed = needed_scopes(request.parser_context["view"], request.method or "")
+    return needed is not None and bearer.may(needed)
 
 
 def viewer_of(request: Request) -> User:

@@ -15,7 +15,7 @@ from rest_framework.throttling import BaseThrottle
 from apps.accounts.models import User
 from apps.http.interfaces import InterfaceClass, class_of
 from apps.http.requests import client_address
-from apps.oauth.queries import Bearer, remembered_user_id
+from apps.oauth.queries import Bearer, remembered_token
 from apps.throttling import REFUSED_EARLY, rate_limit, require_allowed
 from feedcache.read_through import Batch, Future
 from feedcache.structures.rate_limit import (
@@ -53,8 +53,8 @@ def refuse_early(request: HttpRequest) -> None:
     token = bearer_token(request)
     if token is None:
         name, subject = "api_address", client_address(request)
-    elif (user_id := remembered_user_id(token)) is not None:
-        name, subject = "api", str(user_id)
+    elif (known := remembered_token(token)) is not None:
+        name, subject = "api", str(known.user_id)
     else:
         return
     name = _limit_name(request, name)
@@ -94,16 +94,14 @@ class Counted(NamedTuple):
     action: Future[RateLimitResult] | None  # the result for the action of the view (`endpoint`)
 
 
-def queue_request(batch: Batch, request: Request, user_id: int | None) -> Counted | None:
-    """Queue the count of a request for the account remembered with its token; None if no account is remembered."""
-    if user_id is None:
-        return None
+def queue_request(batch: Batch, request: Request, user_id: int, *, with_action: bool) -> Counted:
+    """Queue the count of a request for an account and, `with_action`, of the action of its view."""
 
     def queue(name: str) -> Future[RateLimitResult]:
         return queue_count(batch, rate_limit(name, str(user_id)))
 
     name, limit = _limit_name(request, "api"), ""
-    if request.method == "POST":
+    if with_action and request.method == "POST":
         limit = getattr(request.parser_context["view"], "action_limit", "")
     action = queue(limit) if limit else None
     return Counted(name, queue(name), action)
@@ -119,6 +117,13 @@ def note_counted(request: Request, counted: Counted) -> None:
 def counted_action(request: Request) -> RateLimitResult | None:
     """The result of the limit that the action checks; None if it was not counted with the request."""
     return request.META.get(ACTION_LIMIT)
+
+
+def give_back_action(request: Request) -> None:
+    """Undo the count of the action, if it was counted with the request, because the action used up nothing."""
+    if request.META.pop(ACTION_LIMIT, None):
+        limit = request.parser_context["view"].action_limit
+        count_each([rate_limit(limit, str(request.user.pk))], cost=-1)
 
 
 def _limit_name(request: HttpRequest | Request, name: str) -> str:

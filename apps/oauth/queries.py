@@ -4,8 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
 
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Max, Min
 from django.utils import timezone
 from oauth2_provider.models import AccessToken
 
@@ -56,28 +57,29 @@ class Connection:
 
 
 def connections_of(user_id: int) -> list[Connection]:
-    """The applications behind a user's newest 100 valid tokens, ordered by their newest token."""
-    tokens = (
-        AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
-        .exclude(application=None)
-        .select_related("application")
-        .order_by("-pk")[:MAX_CONNECTIONS]
+    """The newest 100 applications with valid tokens of a user, ordered by their newest token."""
+    tokens = AccessToken.objects.filter(user_id=user_id, expires__gt=timezone.now())
+    found = (
+        tokens.exclude(application=None)
+        .values("application")
+        .annotate(newest=Max("pk"), since=Min("created"), scopes=ArrayAgg("scope", distinct=True))
+        .order_by("-newest")[:MAX_CONNECTIONS]
     )
-    by_application: dict[int, list[Any]] = {}
-    for token in tokens:
-        by_application.setdefault(token.application_id, []).append(token)
+    applications = Application.objects.in_bulk([row["application"] for row in found])
     return [
         Connection(
-            application=issued[0].application,
-            scopes=" ".join(sorted({name for token in issued for name in token.scope.split()})),
-            since=issued[-1].created,
+            application=applications[row["application"]],
+            scopes=" ".join(sorted({name for scope in row["scopes"] for name in scope.split()})),
+            since=row["since"],
         )
-        for issued in by_application.values()
+        for row in found
+        # an application may have been deleted between the two queries
+        if row["application"] in applications
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
+class Remembered:
     """A token that this process has read, valid until the `epoch` of its user's cached `Viewer` changes."""
 
     epoch: str
@@ -86,16 +88,15 @@ class _Checked:
     expires: datetime | None
 
 
-_checked: dict[str, _Checked] = {}  # by digest
+_checked: dict[str, Remembered] = {}  # by digest
 
 
-def remembered_user_id(token: str) -> int | None:
-    """The id of a token's user; None if this process has not read the token.
+def remembered_token(token: str) -> Remembered | None:
+    """What this process remembers of a token; None if it has not read the token.
 
     Only `bearer_of` checks whether the token is still valid.
     """
-    known = _checked.get(_digest(token))
-    return known.user_id if known else None
+    return _checked.get(_digest(token))
 
 
 def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
@@ -124,7 +125,7 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
         # the epoch from before the token was read, so that a change in between makes the entry invalid; "" matches no
         # epoch, so the entry is not valid yet: the next call reads the viewer first
         epoch = viewer.epoch if viewer else ""
-        _checked[digest] = _Checked(epoch, bearer.user.pk, replace(bearer, user=None), expires)
+        _checked[digest] = Remembered(epoch, bearer.user.pk, replace(bearer, user=None), expires)
     return bearer
 
 

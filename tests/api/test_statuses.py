@@ -1,7 +1,9 @@
 import json
+from datetime import timedelta
 from http import HTTPStatus
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.actions import update_profile
 from apps.api.entities.account import AccountJson
@@ -294,6 +296,22 @@ def test_the_limit_of_posts_is_counted_with_the_request(alice, api, settings):
     publish(alice, "Not by the API.")
     assert post_json(api, {"status": "The fifth."}).status_code == 429
     assert post_json(api, {"status": "Once."}, **keyed).status_code == 200
+
+
+def test_what_publishes_nothing_does_not_count_as_a_post(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "publish": (2, 60)}
+    assert post_json(api, {"status": "The token is not known yet."}).status_code == 200
+    now = timezone.now()
+    later, soon = [(now + timedelta(minutes=minutes)).isoformat() for minutes in (60, 1)]
+    for body, status in (
+        ({"status": "Later.", "scheduled_at": later}, 200),
+        ({"status": "Too soon.", "scheduled_at": soon}, 422),
+        ({"status": ""}, 422),
+        ({"status": "Hello.", "visibility": "nowhere"}, 422),
+    ):
+        assert [post_json(api, body).status_code for _time in range(2)] == [status] * 2, body
+    assert post_json(api, {"status": "The second."}).status_code == 200
+    assert post_json(api, {"status": "The third."}).status_code == 429
 
 
 def test_reposts_count_as_posts(alice, bob, api, settings):

@@ -64,6 +64,16 @@ def test_the_tokens_of_one_account_share_its_limit_and_accounts_do_not(small, al
 
 
 @pytest.mark.django_db
+def test_a_token_without_the_scope_of_an_action_does_not_use_up_its_limit(settings, alice, api_of):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "publish": (1, 60)}
+    reader, address = api_of(alice, scopes="read"), "/api/v1/statuses"
+    refused = [reader.post(address, {"status": "Hello."}).status_code for _time in range(3)]
+    assert refused == [403] * 3
+    writer = api_of(alice)
+    assert [writer.post(address, {"status": "Hi."}).status_code for _n in range(2)] == [200, 429]
+
+
+@pytest.mark.django_db
 def test_bad_tokens_and_addresses_that_are_not_there_count_for_who_sends_them(small, alice, api_of):
     client = Client()
     wrong = [

@@ -8,8 +8,9 @@ import pytest
 from django.test import Client
 from oauth2_provider.models import AccessToken, Grant
 
-from apps.oauth.actions import register_application
+from apps.oauth.actions import issue_access, register_application
 from apps.oauth.models import OUT_OF_BAND
+from apps.oauth.queries import connections_of
 from apps.scopes import OFFERED
 from tests.support.factories import PASSWORD
 from tests.support.staff import make_staff
@@ -295,6 +296,18 @@ def test_a_program_that_is_let_in_is_on_the_page_of_applications_until_it_is_put
     assert page_of(alice).post(put_out).status_code == 303
     assert me() == 401
     assert "Elephant" not in page_of(alice).get("/settings/applications").content.decode()
+
+
+def test_many_tokens_of_a_program_do_not_hide_the_others(alice, program, monkeypatch):
+    monkeypatch.setattr("apps.oauth.queries.MAX_CONNECTIONS", 2)
+    other = register_application(name="Mammoth", scopes="read").application
+    issue_access(alice, other, scopes=["read"])
+    scopes = (["read", "follow"], ["read"], ["push"])
+    issued = [issue_access(alice, program.application, scopes=names) for names in scopes]
+    first, second = connections_of(alice.pk)
+    assert (first.application, first.scopes) == (program.application, "follow push read")
+    assert first.since == issued[0][1].created
+    assert (second.application, second.scopes) == (other, "read")
 
 
 def test_the_name_of_a_program_is_text(alice, page_of):

@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer
-from rest_framework.exceptions import NotAuthenticated
+from rest_framework.exceptions import NotAuthenticated, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -43,12 +43,12 @@ from apps.api.entities.status import (
 from apps.api.openapi import EMPTY_OBJECT, Entity
 from apps.api.pagination import CURSOR_PARAMETERS, paged, people_cursor
 from apps.api.params import id_params, is_true, shows_its_answer, validated
-from apps.api.throttling import counted_action
+from apps.api.throttling import counted_action, give_back_action
 from apps.api.views.timelines import statuses_page
 from apps.engagement import actions as engagement
 from apps.engagement.actions import vote
 from apps.engagement.marks import ROW_MARKS, RowMark
-from apps.errors import NotFound
+from apps.errors import Invalid, NotFound
 from apps.filters.models import FilterContext
 from apps.http import requests
 from apps.http.requests import viewer_id_of
@@ -67,7 +67,6 @@ from apps.posts.actions.schedule import (
 from apps.posts.actions.uploads import uploaded_pictures
 from apps.posts.content.post import Picture
 from apps.posts.queries import source_of, versions_of
-from apps.throttling import rate_limit
 from apps.timeline import publishing
 from apps.timeline.fanout.author_receipts import read_post
 from apps.timeline.pipeline.hydrate import hydrate
@@ -83,7 +82,6 @@ from apps.timeline.thread import (
     visible_item,
     visible_poll,
 )
-from feedcache.structures.rate_limit import count_each
 
 MAX_STATUSES = 100  # per request
 # Shared by all requests: a new instance would copy its fields, which takes longer than the validation.
@@ -120,11 +118,15 @@ def statuses(request: Request) -> Response:
         raise NotAuthenticated
     try:
         return _publish(request)
-    except UnexpectedMentions as refusal:  # clients show which accounts the text would reach
-        users = users_by_id(refusal.user_ids)
-        refusal.extensions["unexpected_accounts"] = [
-            account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
-        ]
+    except (Invalid, ValidationError) as refusal:
+        give_back_action(request)
+        if isinstance(
+            refusal, UnexpectedMentions
+        ):  # clients show which accounts the text would reach
+            users = users_by_id(refusal.user_ids)
+            refusal.extensions["unexpected_accounts"] = [
+                account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
+            ]
         raise
 
 
@@ -153,14 +155,15 @@ def _publish(request: Request) -> Response:
         scheduled = schedule_post(
             viewer, draft, fields["scheduled_at"], idempotency_key=_key(request)
         )
+        give_back_action(request)  # it counts when it is published
         return Response(scheduled_json(scheduled))
-    counted = counted_action(request)
-    published = publishing.publish(viewer, draft, idempotency_key=_key(request), counted=counted)
+    published = publishing.publish(
+        viewer, draft, idempotency_key=_key(request), counted=counted_action(request)
+    )
     item = published_item(viewer, published.post.pk, published.content)
     response = Response(status_json(mark_filtered(viewer, FilterContext.THREAD, item)))
     if published.content is None:  # published before, by an identical request
-        if counted:  # a repeated request does not count against the limit
-            count_each([rate_limit("publish", str(viewer.pk))], cost=-1)
+        give_back_action(request)
         response.headers["Idempotency-Replayed"] = "true"
     return response
 
