@@ -25,7 +25,7 @@ from apps.posts.queries import Preloaded
 from apps.posts.visibility import readers_among
 from apps.streaming.known import Known
 from apps.streaming.streams import Stream
-from apps.streaming.tickets import PREFIX, bearer_of_ticket
+from apps.streaming.tickets import PREFIX, bearer_of_ticket, valid_tickets
 from apps.tags.queries import followers_among
 from apps.timeline.pipeline.facts import ReaderFacts, facts_of_home
 from apps.timeline.pipeline.hydrate import hydrate
@@ -164,7 +164,7 @@ def ended_tokens(tokens: Collection[str]) -> set[str]:
     """The tokens and tickets that are no longer valid."""
     tickets = {token for token in tokens if token.startswith(PREFIX)}
     rest = set(tokens) - tickets
-    return (rest - valid_tokens(rest)) | {one for one in tickets if listener_of(one) is None}
+    return (rest - valid_tokens(rest)) | (tickets - valid_tickets(tickets))
 
 
 def listener_of(token: str) -> Bearer | None:
@@ -209,13 +209,12 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
     """The listeners on whose streams a post may belong, with these streams. The caller checks who may see the post."""
     streams_by_listener: dict[int, set[Stream]] = {}
     is_public = post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST
-    tags = tag_names(post.body)
+    tags, listeners_by_list = tag_names(post.body), _on_lists(post, listeners_by_stream)
     for stream, listeners in listeners_by_stream.items():
         if stream == USER:
             user_ids: Collection[int] = _at_home(post, listeners)
         elif stream.name == "list":
-            list_id = int(stream.argument)
-            user_ids = [user_id for user_id in listeners if _in_list(post, user_id, list_id)]
+            user_ids = listeners_by_list.get(stream, ())
         elif stream.is_public or stream.is_tag:
             tagged = stream.is_public or stream.argument in tags or post.deleted_at is not None
             user_ids = listeners if is_public and tagged else ()
@@ -229,23 +228,36 @@ def _audience(post: Post, listeners_by_stream: Listeners) -> dict[int, set[Strea
 def _at_home(post: Post, listeners: Collection[int]) -> set[int]:
     """The listeners who may have a post at home: its audience and, if it is public, followers of its tags.
 
-    A deleted post has no tags, because its text is deleted, too.
+    A deleted post has no tags any more, because its text is deleted, too; followers of any tag may have had it.
     """
     user_ids = readers_among(post, listeners)
-    tags = tag_names(post.body)
-    if tags and post.visibility == Visibility.PUBLIC:
+    if post.visibility == Visibility.PUBLIC and post.kind != Kind.REPOST:
+        tags = None if post.deleted_at is not None else tag_names(post.body)
         user_ids |= followers_among(tags, listeners)
     return user_ids
 
 
-def _in_list(post: Post, owner_id: int, list_id: int) -> bool:
-    """Whether a post is on a list's timeline; for a deleted post, whether it was open and by a member."""
-    lists = UserList.objects.filter(pk=list_id, owner=owner_id, members__member=post.author_id)
-    user_list = lists.first()
-    if user_list is None or post.deleted_at is not None:
-        return user_list is not None and post.visibility in OPEN
+def _on_lists(post: Post, listeners_by_stream: Listeners) -> Listeners:
+    """The streams of lists whose timelines have a post, with the owner of the list if the owner listens.
+
+    One query finds all lists with the author, because clients may subscribe to lists that do not exist.
+    """
+    streams = {int(one.argument): one for one in listeners_by_stream if one.name == "list"}
+    rows = UserList.objects.filter(pk__in=streams, members__member=post.author_id)
+    return {
+        streams[row.pk]: [row.owner_id]
+        for row in rows
+        if row.owner_id in listeners_by_stream[streams[row.pk]] and _is_on_list(post, row)
+    }
+
+
+def _is_on_list(post: Post, user_list: UserList) -> bool:
+    """Whether the timeline of a list that contains the author has a post or, before its deletion, may have had it."""
+    if post.deleted_at is not None:
+        return post.visibility in OPEN or bool(readers_among(post, [user_list.owner_id]))
     cursor = Cursor(min_id=post.pk - 1, max_id=post.pk + 1)
-    return bool(list_ids(owner_id, list_id, RepliesPolicy(user_list.replies_policy), cursor, 1))
+    policy = RepliesPolicy(user_list.replies_policy)
+    return bool(list_ids(user_list.owner_id, user_list.pk, policy, cursor, 1))
 
 
 def _text(body: object) -> str:

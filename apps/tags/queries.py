@@ -108,10 +108,12 @@ def followed_names(user: User) -> frozenset[str]:
     return frozenset(TagFollow.objects.filter(user=user).values_list("tag__name", flat=True))
 
 
-def followers_among(names: Collection[str], user_ids: Collection[int]) -> set[int]:
-    """The accounts among `user_ids` that follow one of the tags, which are given by normalized name."""
-    rows = TagFollow.objects.filter(tag__name__in=names, user__in=user_ids)
-    return set(rows.values_list("user_id", flat=True))
+def followers_among(names: Collection[str] | None, user_ids: Collection[int]) -> set[int]:
+    """The accounts among `user_ids` that follow one of the tags, given by normalized name; any tag for None."""
+    rows = TagFollow.objects.filter(user__in=user_ids)
+    if names is not None:
+        rows = rows.filter(tag__name__in=names)
+    return set(rows.values_list("user_id", flat=True).distinct())
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import like_post
@@ -120,6 +122,34 @@ def test_a_list_tells_its_owner_what_its_people_say_and_nobody_else(alice, bob, 
     assert [news.listener_id for news in events_of_delete(open_to_all.pk, heard)] == [bob.pk]
 
 
+def test_the_deletion_of_a_restricted_post_is_told_on_lists_of_those_who_could_see_it(
+    alice, bob, carol
+):
+    mine = create_group(UserList, bob, name="Mine")
+    add_members(UserList, bob, mine.pk, [alice.pk])
+    heard = {Stream("list", str(mine.pk)): [bob.pk]}
+    told = {}
+    for visibility in ("followers", "mentioned"):
+        post = publish(alice, "To @carol.", visibility=visibility)
+        assert bool(list(events_of_post(post.pk, "update", heard))) == (visibility == "followers")
+        delete_post(post.pk, by=alice)
+        told[visibility] = [news.listener_id for news in events_of_delete(post.pk, heard)]
+    assert told == {"followers": [bob.pk], "mentioned": []}
+
+
+def test_lists_that_do_not_exist_cost_no_queries(alice, bob):
+    """Clients may subscribe to many of them."""
+    post = publish(alice)
+
+    def statements(number):
+        heard = {Stream("list", str(list_id)): [bob.pk] for list_id in range(1, number + 1)}
+        with CaptureQueriesContext(connection) as queries:
+            assert list(events_of_post(post.pk, "update", heard)) == []
+        return len(queries)
+
+    assert statements(50) == statements(1)
+
+
 @pytest.mark.long
 @pytest.mark.gate
 def test_deletes_are_told_to_those_who_could_see_the_post_and_to_nobody_else(alice, people):
@@ -198,6 +228,18 @@ def test_a_followed_tag_and_the_filters_of_the_page_hold_for_streams(alice, bob,
         for post in (publish(alice, "#Tea"), publish(alice, "#tea, milk"), publish(alice, "milk"))
     ]
     assert streams == [set(heard), {Stream("hashtag", "tea")}, set()]
+
+
+def test_the_deletion_of_a_post_that_was_at_home_because_of_its_tag_is_told(alice, bob, carol):
+    follow_tag(carol, "tea")
+    heard = {HOME: [carol.pk]}
+    tagged, private = publish(alice, "#tea"), publish(alice, "#tea", visibility="followers")
+    shared = repost(alice, publish(bob, "#tea").pk)
+    assert [news.listener_id for news in events_of_post(tagged.pk, "update", heard)] == [carol.pk]
+    for post in (tagged, private, shared):
+        delete_post(post.pk, by=alice)
+    told = [news for post in (tagged, private, shared) for news in events_of_delete(post.pk, heard)]
+    assert [(news.listener_id, news.payload) for news in told] == [(carol.pk, str(tagged.pk))]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from apps.accounts.authentication.sessions import end_session
 from apps.accounts.models import Login
 from apps.streaming.queries import ended_tokens, listener_of
 from apps.streaming.tickets import PREFIX, ticket_for
-from tests.support.factories import PASSWORD, suspend
+from tests.support.factories import PASSWORD, log_in, make_user, suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -91,3 +91,17 @@ def test_an_old_one(ticket, monkeypatch):
 def test_nobody_gets_none(alice, client, page_of):
     assert client.get("/streams/ticket").status_code == 204
     assert ticket_for(alice, "unknown") is None
+
+
+def test_many_are_checked_in_two_queries(ticket, django_assert_num_queries):
+    people = [make_user() for _number in range(3)]
+    tickets = [ticket]
+    for user in people:
+        browser = Client()
+        log_in(browser, user)
+        tickets.append(str(ticket_for(user, browser.session.session_key)))
+    end_session(people[0], Login.objects.get(user=people[0]).pk)
+    suspend(people[1])
+    ended = {tickets[1], tickets[2], f"{PREFIX}forged"}
+    with django_assert_num_queries(2):
+        assert ended_tokens({*tickets, *ended}) == ended
