@@ -19,6 +19,8 @@ from apps.http.requests import is_malformed
 from apps.texts import without_control_characters
 
 MAX_DEPTH = 5
+# of JSON: some code calls itself for each level, and Python limits the depth of calls
+MAX_NESTING = 50
 _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 
 
@@ -120,7 +122,7 @@ MAX_BYTES = 1024 * 1024
 class StrictJSONParser(BaseParser):
     """Parses JSON of bounded size; NaN, lone surrogates and NUL are refused (400).
 
-    orjson limits the depth of the JSON itself; MAX_DEPTH limits the nesting in names with brackets.
+    MAX_NESTING limits the depth of the JSON itself, and MAX_DEPTH that in names with brackets.
     """
 
     media_type = "application/json"
@@ -167,16 +169,22 @@ def without_brackets(data: dict[str, Any], depth: int = 0) -> dict[str, Any]:
 
 
 def _texts(data: Any) -> list[str]:
-    texts, stack = [], [data]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, dict):
-            stack += [*value.keys(), *value.values()]
-        elif isinstance(value, list):
-            stack += value
-    return texts
+    """The texts in a body, with the names of fields. Raises ParseError if it has more than MAX_NESTING levels."""
+    texts: list[str] = []
+    level: list[Any] = [data]
+    for _depth in range(MAX_NESTING):
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, dict):
+                below += [*value.keys(), *value.values()]
+            elif isinstance(value, list):
+                below += value
+        if not below:
+            return texts
+        level = below
+    raise ParseError("The body is nested too deeply.")
 
 
 def _remove_control_characters(data: dict[str, Any]) -> None:

@@ -80,7 +80,9 @@ def delete_filter(owner: User, filter_id: int) -> None:
 
 
 @transaction.atomic
-def add_keyword(owner: User, filter_id: int, *, keyword: str, whole_word: bool) -> FilterKeyword:
+def add_keyword(
+    owner: User, filter_id: int, *, keyword: str, whole_word: bool | None = None
+) -> FilterKeyword:
     """Add a keyword to a filter. Raises NotFound or Invalid."""
     _lock(owner)
     found = own_filter(owner, filter_id)

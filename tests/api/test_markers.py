@@ -53,6 +53,7 @@ def test_reading_notifications_in_the_browser_moves_their_marker(api_of, page_of
         {"home": {"last_read_id": "9999999999999999999"}},
         {"home": 3},
         {"home": {}},
+        {"home": {"last_read_id": "5"}, "notifications": {"last_read_id": "9999999999999999999"}},
     ],
 )
 def test_what_is_no_marker_is_422_and_changes_nothing(api_of, alice, body):

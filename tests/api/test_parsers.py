@@ -82,6 +82,17 @@ def test_pictures_are_not_lost_by_the_name_of_their_field(api_of, alice, setting
     assert api_of(alice).post("/api/v1/statuses", contradiction, format="json").status_code == 400
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["extra", "extra[]"])
+def test_json_that_is_nested_too_deeply_is_refused(client, name):
+    def answer(depth):
+        lists = "[" * depth + "]" * depth
+        body = f'{{"client_name": "Elephant", "{name}": {lists}}}'
+        return client.post("/api/v1/apps", body, content_type="application/json").status_code
+
+    assert (answer(40), answer(1000)) == (200, 400)
+
+
 steps = st.lists(st.sampled_from(["", "a", "b", "0", "1", "["]), max_size=6)
 names = steps.map(lambda some: "a" + "".join(f"[{step}]" for step in some))
 

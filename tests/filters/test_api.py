@@ -40,9 +40,12 @@ def test_a_whole_life(alice, bob, api_of):
     )
     assert [each["keyword"] for each in changed["keywords"]] == ["milk"]
     added = client.post(f"{one}/keywords", {"keyword": "sugar"}).json()
+    assert added["whole_word"] is changed["keywords"][0]["whole_word"] is True
     assert (
-        client.put(f"{FILTERS}/keywords/{added['id']}", {"whole_word": "true"}).json()["whole_word"]
-        is True
+        client.put(f"{FILTERS}/keywords/{added['id']}", {"whole_word": "false"}).json()[
+            "whole_word"
+        ]
+        is False
     )
     assert [each["keyword"] for each in client.get(f"{one}/keywords").json()] == ["milk", "sugar"]
     old = client.get("/api/v1/filters").json()

@@ -176,7 +176,7 @@ class KeywordInput(Input):
     """A keyword to add."""
 
     keyword = serializers.CharField(max_length=KEYWORD_MAX_CHARACTERS)
-    whole_word = serializers.BooleanField(default=False)
+    whole_word = serializers.BooleanField(required=False)
 
 
 class KeywordChangeInput(Input):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -171,9 +172,10 @@ def markers(request: Request) -> Response:
     if request.method == "POST":
         fields = validated(ReadMarkersInput(data=request.data))
         timelines = list(fields)
-        for timeline, marker in fields.items():
-            last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
-            actions.mark_read(viewer, last_read_id, timeline=ReadMarker.Timeline(timeline))
+        with transaction.atomic():  # if one id is refused, no marker moves
+            for timeline, marker in fields.items():
+                last_read_id = id_in_body(marker["last_read_id"], "last_read_id")
+                actions.mark_read(viewer, last_read_id, timeline=ReadMarker.Timeline(timeline))
     markers_by_timeline = read_markers(viewer)
     asked = {name: marker for name, marker in markers_by_timeline.items() if name in timelines}
     return Response(markers_json(asked))

@@ -120,9 +120,8 @@ def statuses(request: Request) -> Response:
         return _publish(request)
     except (Invalid, ValidationError) as refusal:
         give_back_action(request)
-        if isinstance(
-            refusal, UnexpectedMentions
-        ):  # clients show which accounts the text would reach
+        # clients show which accounts the text would reach
+        if isinstance(refusal, UnexpectedMentions):
             users = users_by_id(refusal.user_ids)
             refusal.extensions["unexpected_accounts"] = [
                 account_json(users[user_id]) for user_id in refusal.user_ids if user_id in users
