@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from django.core.checks import run_checks
+from django.utils import timezone
 
 from apps.accounts.actions import update_settings
 from apps.audit.comparison import pages as comparison
@@ -18,14 +19,16 @@ from apps.audit.own_page import verify
 from apps.audit.own_page.archive import page_archive
 from apps.audit.own_page.check import check_page
 from apps.filters.actions import FilterChange, KeywordChange, create_filter
+from apps.filters.matching import ActiveFilter, Filters, Keyword, fold
 from apps.graph.actions import block_user, follow_user, mute_user
 from apps.graph.groups.actions import add_members, create_group
 from apps.graph.models import Circle, UserList
+from apps.moderation.actions import limit_user
 from apps.pagination import Cursor
 from apps.tags.actions import follow_tag
 from apps.timeline.home import home_timeline
 from apps.timeline.sources.home_cache import HOME
-from tests.support.factories import deliver, make_user, publish, repost
+from tests.support.factories import deliver, make_user, moderator, publish, repost
 
 pytestmark = pytest.mark.django_db
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -39,7 +42,8 @@ def _key(settings):
 @pytest.fixture
 def busy(alice, bob, carol):
     """Something for every rule; what bob may not see by name."""
-    quiet, abroad, near, foe = (make_user(name) for name in ("quiet", "abroad", "near", "foe"))
+    names = ("quiet", "abroad", "near", "foe", "loud")
+    quiet, abroad, near, foe, loud = map(make_user, names)
     for other in (quiet, near, foe):
         follow_user(bob, other)
     follow_user(bob, abroad, languages=["de"], reposts=False)
@@ -56,6 +60,8 @@ def busy(alice, bob, carol):
     publish(carol, "a tag #rivers")
     publish(quiet, "muted")
     repost(alice, publish(quiet, "muted source").pk)
+    repost(alice, publish(loud, "limited source").pk)
+    limit_user(loud, by=moderator())
     publish(near, "elsewhere")
     circle = create_group(Circle, near, name="close")
     add_members(Circle, near, circle.pk, [bob.pk])
@@ -122,7 +128,24 @@ def test_a_downloaded_page_is_equal_wherever_it_is_checked(busy, bob, page_of, t
     assert json.loads(files["receipt.json"])["ids"] == shown
     # every rule had something to decide
     kinds = {json.loads(line)["row"] for line in files["rows.jsonl"].splitlines()}
-    assert kinds == {"follow", "mute", "apart", "tag", "reply", "word", "post"}
+    assert kinds == {"follow", "mute", "apart", "tag", "reply", "limited", "word", "post"}
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("tea", "teatime"),
+        ("tea", "喝tea吗"),
+        ("茶", "我喝茶了"),
+        ("차", "보리차를 마셔요"),
+        ("ཇ", "བོད་ཇའི"),
+    ],
+)
+def test_whole_words_end_where_filters_end_them(word, text):
+    keyword = Keyword(word, fold(word), whole_word=True)
+    filters = Filters([ActiveFilter(1, "", (), act="hide", keywords=[keyword])])
+    found = bool(filters.matches(1, [text], timezone.now()))
+    assert verify.has_word(fold(text), {"word": fold(word), "whole_word": True}) == found
 
 
 def _of(files, **wanted):
@@ -137,6 +160,7 @@ def _of(files, **wanted):
 CHANGES: list[tuple[dict[str, object], dict[str, object], str]] = [
     ({"row": "mute"}, {"on": 1}, "does not"),
     ({"row": "reply"}, {"on": 1}, "is missing on the page"),
+    ({"row": "limited"}, {"on": 1}, "is missing on the page"),
     (
         {"row": "follow", "shows_reposts": False},
         {"shows_reposts": True},

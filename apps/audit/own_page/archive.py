@@ -98,6 +98,7 @@ def _rows(reader: int, oracle: Oracle, page: set[int]) -> Iterator[Row]:
         },
         "tag": oracle.tagged[reader] & set(shown),
         "reply": {pk for pk in shown if oracle.is_hidden_reply(reader, oracle.posts[pk])},
+        "limited": {pk for pk in shown if oracle.is_limited(reader, oracle.posts[pk])},
         "hide": oracle.hidden_posts[reader],
         "read": {oracle.shown_id(pk) for pk in read},
     }
@@ -141,7 +142,8 @@ def _readme() -> str:
         "rows.jsonl    one row per line: whom you follow and how, mutes, filters, the posts of that range\n\n"
         "The rules: a page shows, newest first, your own posts and those by people you follow, for your\n"
         "circles, with tags you follow, and promoted ones. It leaves out muted people and reposts of them,\n"
-        "reposts you hide, people in your exclusive lists, languages you did not choose for somebody, and\n"
+        "people whom the moderators have limited and reposts of them, unless you follow them, reposts\n"
+        "you hide, people in your exclusive lists, languages you did not choose for somebody, and\n"
         "what your filters hide. If you hide posts you have read, or replies to people you do not follow,\n"
         "it leaves those out, too.\n\n"
         "The file contains no post that you may not see, so it cannot prove that nothing was withheld from\n"

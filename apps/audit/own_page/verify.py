@@ -11,7 +11,7 @@ import zipfile
 from typing import Any
 
 Row = dict[str, Any]
-SPACELESS = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")
+SPACELESS = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 
 
 def in_word(character: str) -> bool:
@@ -33,12 +33,12 @@ def has_word(text: str, row: Row) -> bool:
 
 def belongs(post: Row, receipt: Row, of: dict[str, list[Row]]) -> bool:
     author, me, is_repost = post["author"], receipt["reader"], post["kind"] == "repost"
-    kinds = ("mute", "apart", "promotion", "tag", "reply", "hide", "read")
+    kinds = ("mute", "apart", "promotion", "tag", "reply", "limited", "hide", "read")
     on = {name: {row["on"] for row in of.get(name, [])} for name in kinds}
     follow = next((row for row in of.get("follow", []) if row["on"] == author), None)
     is_hidden_repost = follow and is_repost and not follow["shows_reposts"]
     is_muted = on["mute"] & {author, post["shown_author"]}
-    if is_muted or author in on["apart"] or is_hidden_repost or post["id"] in on["reply"]:
+    if is_muted or author in on["apart"] or is_hidden_repost or post["id"] in on["reply"] | on["limited"]:
         return False
     language, chosen = post["language"].lower(), set(follow["languages"] if follow else ())
     if chosen and language and not is_repost and not chosen & {language, language.split("-")[0]}:
