@@ -459,6 +459,20 @@ def test_a_site_that_chooses_looks_at_large_authors_only(circle, settings):
     assert set(AuthorPolicy.objects.values_list("policy", flat=True)) == {"auto"}
 
 
+def test_the_policy_that_staff_set_while_an_author_is_measured_stays(circle, monkeypatch):
+    set_author_policy(circle.alice, Policy.AUTO, by="a test")
+
+    def measure(author_id, measure=auto_policy.measure):
+        set_author_policy(circle.alice, Policy.PULL, by="staff", reason="a campaign")
+        return measure(author_id)
+
+    monkeypatch.setattr(auto_policy, "measure", measure)
+    auto_policy.measure_all()
+    row = AuthorPolicy.objects.get(pk=circle.alice.pk)
+    assert (row.policy, row.mode, row.reason) == (Policy.PULL, Mode.PULL, "a campaign")
+    assert not PolicyChange.objects.filter(made_by=Policy.AUTO).exists()
+
+
 def test_authors_who_were_never_measured_come_first(circle, monkeypatch):
     monkeypatch.setattr(auto_policy, "AUTHORS_BATCH_SIZE", 1)
     set_author_policy(circle.alice, Policy.AUTO, by="a test", reason="")

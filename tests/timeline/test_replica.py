@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.events import actions as events
 from apps.events.actions import subscribers
+from apps.events.leases import MAX_ATTEMPTS
 from apps.events.models import Event
 from apps.graph.actions import follow_user
 from apps.pagination import Cursor
@@ -248,12 +249,29 @@ def test_what_a_shard_missed_is_added_and_brought_later(shards):
     mine = replica.shard_of(reader.pk)
     with away(mine) if mine != "default" else away("shard_b"):
         post = delivered(alice)
+        for _attempt in range(MAX_ATTEMPTS):  # a long outage
+            late()
     missing = [alias for alias in shards if post.pk not in ids_on(alias)]
     assert len(missing) == 1  # the others have it
     for other in range(reader.pk, reader.pk + 3):  # readers of all shards
         assert replica.newest(other, [alice.pk], Cursor(), 1) == [post.pk]
     late()
     assert [ids_on(alias) for alias in shards] == [[post.pk]] * 3
+
+
+def test_pages_do_without_the_shard_of_their_reader(shards, monkeypatch):
+    alice = make_user()
+    reader = next(one for one in crowd(len(shards)) if replica.shard_of(one.pk) != "default")
+    follow_all(reader, [alice])
+    post = delivered(alice)
+    maintain_replicas()
+    monkeypatch.setattr(outbox, "MIN_AUTHORS", 2)
+    monkeypatch.setattr(outbox, "SAMPLE", 2)
+    monkeypatch.setattr(Outboxes, "peek_many", lambda *_args: {})
+    assert replica.newest(reader.pk, [alice.pk], Cursor(), 1) == [post.pk]
+    with away(replica.shard_of(reader.pk)):
+        assert replica.newest(reader.pk, [alice.pk], Cursor(), 1) is None
+        assert outbox.newest_ids_of_followees(reader.pk, 9) == [post.pk]
 
 
 def test_a_deleted_post_leaves_and_a_late_event_does_not_bring_it_back(shards):

@@ -188,15 +188,19 @@ def choose(measured: MeasuredCost, current: Mode | None) -> Choice:
 
 
 def measure_author(author_id: int) -> Choice:
-    """Measure an author whose policy is `auto`, choose a mode, record the reason, and switch if the mode differs."""
+    """Measure an author whose policy is `auto`, choose a mode, record the reason, and switch if the mode differs.
+
+    If staff set another policy in the meantime, it stays in force.
+    """
     row = AuthorPolicy.objects.get(pk=author_id)
     current = Mode(row.mode) if row.mode else None
     measured = measure(author_id)
     choice = choose(measured, current)
-    AuthorPolicy.objects.filter(pk=author_id).update(
+    automatic = AuthorPolicy.objects.filter(pk=author_id, policy=Policy.AUTO)
+    is_auto = automatic.update(
         reason=choice.reason, measured=asdict(measured), measured_at=timezone.now()
     )
-    if choice.mode != current:
+    if is_auto and choice.mode != current:
         PolicyChange.objects.create(
             author_id=author_id,
             before=current or Policy.SITE,

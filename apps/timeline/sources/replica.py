@@ -12,19 +12,23 @@ posts of pending events, so no post is missing even after a shard was down. Whil
 moves down to the end of the retention period; later it moves up with that end.
 """
 
+import logging
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 
 from django.conf import settings
-from django.db import Error, connections
+from django.db import Error, InterfaceError, OperationalError, connections
 
+from apps.events.leases import RetryLater
 from apps.events.queries import pending_events
 from apps.pagination import Cursor
 from apps.posts.models import OPEN, Post
 from apps.timeline.models import PostReplica, ReplicaMark
 from apps.timeline.sources import merge
 from feedcache.ids import MAX_ID, author_of, first_id_at
+
+logger = logging.getLogger(__name__)
 
 SUBSCRIBER = "apps.timeline.handlers.replicate_post"  # calls `add`
 DAY_SECONDS = 24 * 3600
@@ -65,7 +69,10 @@ def shard_of(reader_id: int) -> str:
 def newest(
     reader_id: int, author_ids: Collection[int], cursor: Cursor, count: int
 ) -> list[int] | None:
-    """Up to `count` ids of authors' open posts in the cursor's bounds; None if the shard does not reach that far."""
+    """Up to `count` ids of authors' open posts in the cursor's bounds.
+
+    None if the reader's shard does not reach that far or does not answer.
+    """
     # read before the shard: if an event is not pending now, its post is already on the shard
     pending = _pending_ids(author_ids, cursor)
     values: dict[str, Any] = {
@@ -74,9 +81,13 @@ def newest(
         "oldest": cursor.floor,
         "count": count,
     }
-    with connections[shard_of(reader_id)].cursor() as sql:
-        sql.execute(_NEWEST, values)
-        row = sql.fetchone()
+    try:
+        with connections[shard_of(reader_id)].cursor() as sql:
+            sql.execute(_NEWEST, values)
+            row = sql.fetchone()
+    except Error as error:
+        logger.warning("%s has no replicas for a reader: %s", shard_of(reader_id), error)
+        return None
     if row is None:
         return None
     mark, replicated = row
@@ -102,7 +113,8 @@ def _pending_ids(author_ids: Collection[int], cursor: Cursor) -> list[int]:
 def add(post_id: int) -> None:
     """Write an open post once on every shard.
 
-    Try all shards, then raise the first error, so that the event runs again.
+    Try all shards, then raise the first error, so that the event runs again. If a shard is down, this is RetryLater,
+    because an outage may outlast the attempts of an event.
     """
     posts = Post.objects.filter(pk=post_id, visibility__in=OPEN, deleted_at=None)
     rows = [_row(*values) for values in posts.values_list("pk", "author", "reply_to")]
@@ -175,5 +187,7 @@ def _on_every_shard(work: Callable[[str], object]) -> None:
             work(alias)
         except Error as error:
             errors.append(error)
+    if errors and isinstance(errors[0], OperationalError | InterfaceError):
+        raise RetryLater(f"a shard does not answer: {errors[0]}") from errors[0]
     if errors:
         raise errors[0]
