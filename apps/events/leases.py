@@ -133,7 +133,7 @@ def run_due(
     limit: int,
     only: list[int] | None = None,
     overdue: timedelta = timedelta(),
-    write: Callable[[R, Outcome], None] | None = None,
+    write: Callable[[R, Outcome], object] | None = None,
 ) -> int:
     """Claim due rows and process each; returns the number of claimed rows.
 
@@ -150,7 +150,7 @@ def run(
     rows: Sequence[R],
     work: Callable[[R], Outcome | None],
     *,
-    write: Callable[[R, Outcome], None] | None = None,
+    write: Callable[[R, Outcome], object] | None = None,
 ) -> None:
     """Process rows that are claimed, or were created with `claimed_fields`.
 

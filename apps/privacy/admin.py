@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.events.admin import StaffList
-from apps.events.leases import revive_dead
+from apps.events.leases import State, revive_dead
 from apps.privacy.models import Erasure, Export, Import
 
 
@@ -23,7 +23,7 @@ class WorkList(StaffList):
     @admin.action(description=gettext_lazy("Try dead letters again"), permissions=["intervene"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Give work that was given up (dead letters) five more attempts; a sweep enqueues it."""
-        rows = self.chosen(request, queryset)
+        rows = self.chosen(request, queryset.filter(state=State.DEAD))
         count = len(revive_dead(self.model, pk__in=[row.pk for row in rows]))
         self.log_each(request, rows, _("Retried."))
         text = ngettext("%(count)d will be retried.", "%(count)d will be retried.", count)

@@ -1,6 +1,7 @@
 """Handlers of the timeline app for events about posts, follows and circles."""
 
 from apps.events.actions import Payload, handles
+from apps.events.leases import RetryLater
 from apps.posts.actions.publish import delete_reposts_of
 from apps.posts.cache import repair_deleted, repair_edited, repair_hidden, repair_published
 from apps.timeline import policy
@@ -10,6 +11,8 @@ from apps.timeline.sources.home_cache import HOME, INBOX
 from apps.timeline.sources.square import EVERYBODY, SQUARE
 from feedcache.ids import author_of
 from feedcache.structures.home_window import mark_deleted
+
+REPOSTS_AT_A_TIME = 200  # a few seconds of the twenty that the task may take
 
 
 @handles("post_published", first=True)
@@ -58,8 +61,8 @@ def mark_deleted_post(payload: Payload) -> None:
     SQUARE.remove(EVERYBODY, [payload["post_id"]])
     repair_deleted(payload["post_id"])
     outbox.repair(author_of(payload["post_id"]))
-    while delete_reposts_of(payload["post_id"]):
-        pass
+    if delete_reposts_of(payload["post_id"], limit=REPOSTS_AT_A_TIME) == REPOSTS_AT_A_TIME:
+        raise RetryLater("there are more reposts to delete")
 
 
 @handles("followed")

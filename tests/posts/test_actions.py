@@ -9,6 +9,7 @@ from apps.accounts.models import User, UserCounts
 from apps.errors import Invalid, NotAllowed, NotFound, TooMany
 from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user
+from apps.posts.actions import publish as publishing
 from apps.posts.actions.drafts import MAX_PICTURES, Draft, NewPicture, PollDraft
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import (
@@ -401,6 +402,21 @@ def test_reposts_of_a_deleted_post_go_a_batch_at_a_time(alice):
         repost(make_user(), source.pk)
     delete_post(source.pk, by=alice)
     assert [delete_reposts_of(source.pk, limit=2) for _ in range(4)] == [2, 2, 1, 0]
+    assert not Post.objects.filter(kind=Kind.REPOST, deleted_at=None).exists()
+
+
+def test_reposts_that_their_authors_delete_at_the_same_time_are_no_error(alice, monkeypatch):
+    source = publish(alice)
+    for _ in range(3):
+        repost(make_user(), source.pk)
+    delete_post(source.pk, by=alice)
+
+    def delete_twice(post_id, *, by):
+        delete_post(post_id, by=by)  # the author, a moment earlier
+        delete_post(post_id, by=by)
+
+    monkeypatch.setattr(publishing, "delete_post", delete_twice)
+    assert delete_reposts_of(source.pk, limit=9) == 3
     assert not Post.objects.filter(kind=Kind.REPOST, deleted_at=None).exists()
 
 

@@ -1,7 +1,10 @@
 """What staff do to others: asked for the permission that the admin asks for, never to superusers, always on record."""
 
+from datetime import timedelta
+
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.errors import NotAllowed
@@ -14,7 +17,10 @@ from apps.moderation.actions import (
     restore_user,
     suspend_user,
 )
-from apps.posts.models import Post
+from apps.posts.actions.drafts import Draft
+from apps.posts.actions.schedule import schedule_post
+from apps.posts.models import Attachment, Post, Transcode
+from apps.privacy.models import Export
 from tests.support.cases import each
 from tests.support.factories import publish
 from tests.support.staff import browser_of, choose, confirm, make_staff
@@ -149,6 +155,28 @@ def test_what_is_done_to_dead_events_is_on_record(alice, action, note):
     answer = choose(chief, "/admin/events/event/", action, [event], confirmed="yes")
     assert answer.status_code == 200
     assert on_record() == [("chief", str(event.pk), note)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["posts", "uploads", "archives"])
+def test_only_dead_letters_are_retried_and_on_record(alice, bob, kind):
+    at, name, action = timezone.now() + timedelta(hours=1), "posts/transcode", "retry"
+    if kind == "posts":
+        name, rows = "posts/scheduledpost", [schedule_post(alice, Draft(text), at) for text in "ab"]
+    elif kind == "archives":
+        name, action = "privacy/export", "try_again"
+        rows = [Export.objects.create(user=user, name=user.handle) for user in (alice, bob)]
+    else:
+        rows = [
+            Transcode.objects.create(
+                attachment=Attachment.objects.create(owner=alice, width=1, height=1)
+            )
+            for _ in "ab"
+        ]
+    type(rows[0]).objects.filter(pk=rows[0].pk).update(state=State.DEAD)
+    chief = browser_of(make_staff(superuser=True, handle="chief"))
+    choose(chief, f"/admin/{name}/", action, rows)
+    assert on_record() == [("chief", str(rows[0].pk), "Retried.")]
 
 
 def test_the_choice_of_a_policy_by_api_is_on_record(alice, api_of):

@@ -93,6 +93,16 @@ def test_retry_gives_dead_chunks_new_tries(chief, job):
     assert (row["progress"], row["delivered"], row["dormant"]) == ("3 of 3 done", "1", "4")
 
 
+def test_what_is_retried_or_discarded_is_on_record_and_nothing_else(chief, alice, job):
+    rows = [job, FanoutJob.objects.get(post=delivered(alice, "To all, too."))]
+    [chunk] = FanoutChunk.objects.filter(state=leases.State.DEAD)
+    for action in ("retry", "discard"):
+        FanoutChunk.objects.filter(pk=chunk.pk).update(state=leases.State.DEAD)
+        choose(chief, JOBS, action, rows, confirmed="yes")
+    noted = LogEntry.objects.filter(object_id__in=[row.pk for row in rows])
+    assert list(noted.values_list("object_id", flat=True)) == [str(job.pk)] * 2
+
+
 def test_retry_needs_the_right(job):
     viewer = browser_of(make_staff("timeline.view_fanoutjob"))
     choose(viewer, JOBS, "retry", [job])

@@ -2,17 +2,21 @@ from functools import partial
 
 import pytest
 from django.db.models import F
+from django.db.models.functions import Now
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from apps.accounts.models import UserCounts
 from apps.accounts.queries import user_by_id
 from apps.engagement.actions import bookmark_post
+from apps.events import actions as events
+from apps.events.models import Event
 from apps.graph.actions import block_user, follow_user, mute_user, unfollow_user
 from apps.graph.models import Followee
 from apps.pagination import Cursor
 from apps.posts.actions.edit import edit_post
 from apps.posts.actions.publish import delete_post
-from apps.posts.models import Post, PostCounts
+from apps.posts.models import Kind, Post, PostCounts
+from apps.timeline import handlers
 from apps.timeline.handlers import (
     deliver_post,
     mark_deleted_post,
@@ -117,6 +121,23 @@ def test_a_late_delivery_of_a_deleted_post_comes_to_nothing(alice, bob):
     deliver_post({"post_id": post.pk})
     HOME.push([bob.pk], [post.pk])
     assert HOME.ids(bob.pk) == []
+
+
+def test_many_reposts_of_a_deleted_post_take_several_runs_of_one_attempt(alice, monkeypatch):
+    monkeypatch.setattr(handlers, "REPOSTS_AT_A_TIME", 2)
+    source = publish(alice)
+    for _ in range(5):
+        repost(make_user(), source.pk)
+    delete_post(source.pk, by=alice)
+    subscriber = "apps.timeline.handlers.mark_deleted_post"
+    event, runs = Event.objects.get(subscriber=subscriber, payload__post_id=source.pk), []
+    for _run in range(3):
+        Event.objects.filter(pk=event.pk).update(due_at=Now())
+        events.run_due(limit=1, only=[event.pk])
+        event.refresh_from_db()
+        left = Post.objects.filter(kind=Kind.REPOST, deleted_at=None).count()
+        runs.append((left, event.state, event.attempts))
+    assert runs == [(3, "pending", 0), (1, "pending", 0), (0, "done", 1)]
 
 
 def test_a_repost_shows_its_source_and_goes_with_it(alice, bob, carol):

@@ -107,7 +107,7 @@ class Journey:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the delivery is unfinished (dead letters do not count) or, before it has begun, the post is new."""
+        """Whether the delivery is unfinished or has yet to begin; dead letters do not count."""
         if not self.receipt.mode:
             return self.receipt.is_on_its_way
         return self.receipt.pending > 0

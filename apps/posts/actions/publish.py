@@ -1,6 +1,7 @@
 """Publishes, reposts and deletes posts. Always locks the author's counts before the counts of posts."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -164,15 +165,14 @@ def require_deleter(post_id: int, *, by: User) -> int:
     return owner
 
 
-def delete_reposts_of(post_id: int, *, limit: int = 500) -> int:
+def delete_reposts_of(post_id: int, *, limit: int) -> int:
     """Delete up to `limit` reposts of a deleted post, which are already hidden from readers. Returns their number."""
     reposts = Post.objects.filter(source=post_id, kind=Kind.REPOST, deleted_at=None).select_related(
         "author"
     )[:limit]
-    for number, post in enumerate(reposts, start=1):
-        delete_post(post.pk, by=post.author)
-        if number == limit:
-            return limit
+    for post in reposts:
+        with suppress(NotFound):  # the author has just deleted it
+            delete_post(post.pk, by=post.author)
     return len(reposts)
 
 

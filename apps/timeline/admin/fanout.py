@@ -52,9 +52,14 @@ class LedgerList(StaffList):
         """The number of readers to whom the post is no longer delivered, because staff gave up the dead letters."""
         return delivery_progress(job).lost
 
+    def with_dead_letters(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        """The selected deliveries that are dead letters or have dead chunks."""
+        jobs = self.chosen(request, queryset)
+        return [job for job in jobs if job.dead_count or job.state == State.DEAD]
+
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        jobs = self.chosen(request, queryset)
+        jobs = self.with_dead_letters(request, queryset)
         number = self.work.retry_dead([job.pk for job in jobs])
         self.log_each(request, jobs, _("Retried."))
         text = ngettext(
@@ -193,7 +198,7 @@ class FanoutJobAdmin(LedgerList):
         self, request: HttpRequest, queryset: QuerySet[FanoutJob]
     ) -> TemplateResponse | None:
         """Give up dead chunks and the rest of dead jobs permanently, after a confirmation."""
-        jobs = self.chosen(request, queryset)
+        jobs = self.with_dead_letters(request, queryset)
         question = ngettext(
             "Discard the dead letters of %(count)d delivery? Its remaining readers will not get the post.",
             "Discard the dead letters of %(count)d deliveries? Their remaining readers will not get the posts.",

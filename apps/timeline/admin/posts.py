@@ -239,7 +239,7 @@ class ScheduledPostAdmin(SearchedByAccount):
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[ScheduledPost]) -> None:
         """Give five more attempts to posts that could not be published."""
-        rows = self.chosen(request, queryset)
+        rows = self.chosen(request, queryset.filter(state=State.DEAD))
         number = schedule.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
         text = ngettext(
@@ -297,7 +297,7 @@ class TranscodeAdmin(SearchedByAccount):
     @admin.action(description=gettext_lazy("Retry dead letters"), permissions=["intervene"])
     def retry(self, request: HttpRequest, queryset: QuerySet[Transcode]) -> None:
         """Give five more attempts to uploads that failed at every attempt."""
-        rows = self.chosen(request, queryset)
+        rows = self.chosen(request, queryset.filter(state=State.DEAD))
         number = transcoding.retry_dead([row.pk for row in rows])
         self.log_each(request, rows, _("Retried."))
         text = ngettext(

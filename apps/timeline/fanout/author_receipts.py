@@ -19,10 +19,12 @@ from apps.accounts.models import User, UserCounts
 from apps.engagement.actions import mark_post_read
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
+from apps.events.queries import pending_events
 from apps.graph.models import Follower
 from apps.posts.models import Mention, Post, Visibility
 from apps.posts.visibility import ADDRESSED
 from apps.sql import database_time
+from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.thread import visible_item
 from feedcache.ids import author_of
@@ -55,10 +57,10 @@ class AuthorReceipt:
     finished_at: datetime | None = None  # the time of the last receipt so far
     curve: tuple[tuple[float, int], ...] = ()
     sent_to: tuple[str, ...] | None = None
-    is_on_its_way: bool = (
-        False  # whether there is no job yet, or a pending one of an addressed post
-    )
-    has_failed: bool = False  # whether the job of an addressed post failed
+    # whether there is no job yet, or a pending one of an addressed post
+    is_on_its_way: bool = False
+    # whether the job of an addressed post failed, or the event that creates the job of any post
+    has_failed: bool = False
 
     @property
     def seconds(self) -> float | None:
@@ -161,13 +163,15 @@ def _added_up(
 ) -> AuthorReceipt:
     """The sums of a job and its chunks, as a receipt."""
     post_id, is_addressed = post.pk, post.visibility in ADDRESSED
-    if job is None:
-        is_new = post.created_at > database_time() - UNDER_WAY
-        return AuthorReceipt(post_id, is_own, is_addressed, is_on_its_way=is_new)
-    if is_addressed and job.state != State.DONE:  # until then, nobody has counted its readers
-        has_failed = job.state == State.DEAD
+    if job is None or (is_addressed and job.state != State.DONE):
+        # nobody has counted its readers yet
+        state = job.state if job else _state_of_event(post)
         return AuthorReceipt(
-            post_id, is_own, is_addressed, is_on_its_way=not has_failed, has_failed=has_failed
+            post_id,
+            is_own,
+            is_addressed,
+            is_on_its_way=state == State.PENDING,
+            has_failed=state == State.DEAD,
         )
     numbers = {state.value: 0 for state in State}
     reached = dormant = given_up = 0
@@ -198,6 +202,14 @@ def _added_up(
         # a negative time means that PostgreSQL's clock was set back, so the durations are unknown
         curve=() if any(at < 0 for at, _reached in points) else tuple(_thinned(points)),
     )
+
+
+def _state_of_event(post: Post) -> str | None:
+    """The state of the event that creates the job of a post: pending if the post is new, None if there is no event."""
+    if post.created_at > database_time() - UNDER_WAY:
+        return State.PENDING
+    events = pending_events(["post_published"], DELIVERY).filter(payload__post_id=post.pk)
+    return next(iter(events.values_list("state", flat=True)), None)
 
 
 def _recipients(post: Post) -> tuple[str, ...]:

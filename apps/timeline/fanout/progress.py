@@ -85,9 +85,13 @@ def discard_dead(job_ids: list[int]) -> int:
     """Give up dead chunks and the rest of dead jobs: count their followers as lost. Return the number of these rows."""
     dead_jobs = with_receipts(FanoutJob.objects.filter(pk__in=job_ids, state=leases.State.DEAD))
     rest = {job.pk: delivery_progress(job).pending - int(job.pending_sum or 0) for job in dead_jobs}
-    for job_id, lost in rest.items():
-        FanoutJob.objects.filter(pk=job_id).update(state=leases.State.DONE, lost=lost)
-    dead = list(FanoutChunk.objects.filter(job__in=job_ids, state=leases.State.DEAD))
-    for chunk in dead:
-        receipts.write(chunk, {"expected": chunk.expected, "lost": chunk.expected})
-    return len(rest) + len(dead)
+    # staff may have retried some of them in the meantime
+    number = sum(
+        FanoutJob.objects.filter(pk=job_id, state=leases.State.DEAD).update(
+            state=leases.State.DONE, lost=lost
+        )
+        for job_id, lost in rest.items()
+    )
+    for chunk in FanoutChunk.objects.filter(job__in=job_ids, state=leases.State.DEAD):
+        number += receipts.write(chunk, {"expected": chunk.expected, "lost": chunk.expected})
+    return number

@@ -31,13 +31,14 @@ CONTENT = """convert_to(concat_ws('|', {0}.id, {0}.job_id, {0}.first_edge, {0}.l
     encode({0}.digest, 'hex')), 'UTF8')"""
 
 # Locks the chunk before its job, so that if two workers have delivered the same chunk, the second finds it done and
-# writes nothing.
+# writes nothing. Only dead chunks can be lost: staff may have retried the chunk in the meantime.
 _WRITE = f"""
 WITH receipt AS (
     SELECT id, job_id, first_edge, last_edge, is_virtual, %(expected)s::int AS expected,
         %(delivered)s::int AS delivered, %(dormant)s::int AS dormant, %(lost)s::int AS lost,
         statement_timestamp() AS finished_at, sha256(%(reached)s::bytea) AS digest
-    FROM timeline_fanoutchunk WHERE id = %(chunk)s AND state <> 'done' FOR UPDATE
+    FROM timeline_fanoutchunk
+    WHERE id = %(chunk)s AND state <> 'done' AND (state = 'dead' OR %(lost)s::int = 0) FOR UPDATE
 ), job AS (
     UPDATE timeline_fanoutjob j SET receipts = j.receipts + 1, seal = sha256(j.seal || {CONTENT.format("receipt")})
     FROM receipt WHERE j.post_id = receipt.job_id RETURNING j.receipts, j.seal
@@ -86,11 +87,12 @@ def receipt_of(readers: Sequence[Any], online: Collection[int]) -> leases.Outcom
     }
 
 
-def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
+def write(chunk: FanoutChunk, receipt: leases.Outcome) -> bool:
     """Mark a chunk as done and append its receipt to its job's chain, in one statement. Idempotent.
 
-    Notifies the streams, so that the author can follow the delivery (`apps.audit.journey`). The delivery objective
-    counts the time from the second in the post's id to the receipt; both are by PostgreSQL's clock.
+    Returns whether it was written. Notifies the streams, so that the author can follow the delivery
+    (`apps.audit.journey`). The delivery objective counts the time from the second in the post's id to the receipt; both
+    are by PostgreSQL's clock.
     """
     values: dict[str, Any] = {
         "expected": 0,
@@ -107,6 +109,7 @@ def write(chunk: FanoutChunk, receipt: leases.Outcome) -> None:
         took = float(written[0]) - second_of(chunk.job_id)
         objectives.count(objectives.DELIVERY, max(took, 0.0), failed=values["lost"] > 0)
     announce("delivered", post_id=chunk.job_id)
+    return written is not None
 
 
 def pack(reader_ids: Iterable[int]) -> bytes:

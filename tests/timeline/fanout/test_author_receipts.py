@@ -8,10 +8,12 @@ from django.utils import timezone
 
 from apps.errors import NotAllowed, NotFound
 from apps.events.leases import State
+from apps.events.models import Event
 from apps.graph.actions import block_user
 from apps.posts.actions.publish import delete_post
 from apps.posts.models import Post
 from apps.timeline.fanout.author_receipts import MAX_POINTS, VIEW_RECEIPTS, receipt_of
+from apps.timeline.fanout.lag import DELIVERY
 from apps.timeline.fanout.progress import delivery_progress, with_receipts
 from apps.timeline.fanout.switch import set_author_policy
 from apps.timeline.models import FanoutChunk, FanoutJob, Policy
@@ -118,6 +120,14 @@ def test_what_has_no_record_yet_is_not_called_lost_at_once(alice):
     post = publish(alice)
     assert receipt_of(alice, post.pk).text == "It is on its way."
     Post.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    events = Event.objects.filter(subscriber=DELIVERY)
+    assert (
+        receipt_of(alice, post.pk).text == "It is on its way."
+    )  # Redis may be down, or many posts wait
+    events.update(state=State.DEAD)
+    failed = "Its delivery failed, and the people who run the site can see it."
+    assert receipt_of(alice, post.pk).text == failed
+    events.delete()
     assert receipt_of(alice, post.pk).text == "There is no record of its delivery."
 
 

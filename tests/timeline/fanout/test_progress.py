@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.models import UserCounts
 from apps.events.leases import LEASE, MAX_ATTEMPTS, State
-from apps.timeline.fanout import dispatch, split
+from apps.timeline.fanout import dispatch, receipts, split
+from apps.timeline.fanout import progress as progresses
 from apps.timeline.fanout.progress import delivery_progress, discard_dead, with_receipts
 from apps.timeline.models import FanoutChunk, FanoutJob, Mode
 from apps.timeline.sources.home_cache import HOME
@@ -190,6 +191,25 @@ def test_the_rest_of_a_list_that_is_given_up_is_lost_too(alice, long_list):
     deliver()
     done = progress(post)
     assert (done.expected, done.lost, done.delivered + done.dormant) == (23, 17, 6)
+
+
+def test_what_is_retried_in_the_meantime_is_not_given_up(alice, long_list, monkeypatch):
+    post = publish(alice)
+    dispatch.start_job(post.pk)
+    split.next_batch(FanoutJob.objects.get(pk=post.pk), alice.pk, max_chunks=3)
+    chunk = FanoutChunk.objects.earliest("pk")
+    FanoutJob.objects.update(state=State.DEAD)
+
+    def retried(job):
+        dispatch.retry_dead([job.pk])
+        return delivery_progress(job)
+
+    monkeypatch.setattr(progresses, "delivery_progress", retried)
+    assert discard_dead([post.pk]) == 0
+    assert not receipts.write(chunk, {"expected": chunk.expected, "lost": chunk.expected})
+    deliver()
+    done = progress(post)
+    assert (done.expected, done.lost, done.delivered + done.dormant) == (23, 0, 23)
 
 
 def test_a_job_remembers_how_its_post_was_delivered(alice):
