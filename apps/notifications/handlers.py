@@ -226,6 +226,7 @@ def delete_notifications_of_deleted_post(payload: Payload) -> None:
 def delete_notifications_of_blocked(payload: Payload) -> None:
     """Delete the notifications that each account has of the other's actions; mark hidden messages as read."""
     owner_id, blocked_id = payload["owner_id"], payload["blocked_id"]
+    mark_messages_read(owner_id, author_id=blocked_id)
     mark_messages_read(blocked_id, author_id=owner_id)
     Notification.objects.filter(user=owner_id, actor=blocked_id).delete()
     Notification.objects.filter(user=blocked_id, actor=owner_id).delete()

@@ -22,7 +22,6 @@ from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
 from apps.timeline.pipeline.word_filters import apply_filters
-from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS
 
 MAX_UNREAD = 100
 MAX_HELD_BACK, HELD_BACK_BATCH = 1000, 200
@@ -39,20 +38,13 @@ LIMIT {MAX_UNREAD}
 """  # noqa: S608 -- constants
 
 
-# The conversations that the viewer has not left, without those that no list shows because the author of the last
-# message is suspended or blocked by the viewer. (If that author blocks the viewer, a handler marks them as read.)
-LISTED_CONVERSATIONS = f"""
-notifications_conversation c
-JOIN accounts_user author ON author.id = c.last_post_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID}
-WHERE c.user_id = %(viewer)s AND NOT c.has_left AND author.suspended_at IS NULL
-  AND author.id NOT IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(viewer)s)"""  # noqa: S608 -- constants
-
-# The conversations that `Unread.unread_messages` counts: unread, listed, not muted, not requests from strangers.
+# The conversations that `Unread.unread_messages` counts: unread, not left, not muted, not requests from strangers.
 _UNREAD_CONVERSATIONS = f"""
-SELECT c.id FROM {LISTED_CONVERSATIONS} AND c.is_unread AND NOT c.is_request
+SELECT c.id FROM notifications_conversation c
+WHERE c.user_id = %(viewer)s AND c.is_unread AND NOT c.is_request AND NOT c.has_left
   AND NOT EXISTS (SELECT FROM posts_threadmute t WHERE t.user_id = c.user_id AND t.thread_id = c.thread_id)
 LIMIT {MAX_UNREAD}
-"""  # noqa: S608 -- constants
+"""  # noqa: S608 -- a constant
 
 # The first is an SQL expression for the numbers of unread notifications and conversations. The second is a statement
 # that also reads the read marker of home.

@@ -17,7 +17,7 @@ PRODUCT = ("apps", "feedsite", "feedcache")
 OWN = (*PRODUCT, "runner", "tools", "tests")
 # Imports included, without docstrings, comments and blank lines. To raise the limit, give the reason in a new decision
 # and set both constants; a test compares the limit with the decision.
-CORE_LINES, CORE_DECISION = 46_800, "0204"
+CORE_LINES, CORE_DECISION = 47_200, "0205"
 MAX_GROWTH = 1_000
 MAX_MODULES = 12  # per folder
 MAX_FILES = {"home_timeline": 16, "publish_post": 14}

@@ -11,19 +11,26 @@ from apps.accounts.models import User
 from apps.accounts.queries import users_by_id
 from apps.errors import NotFound
 from apps.notifications.models import Conversation
-from apps.notifications.queries import LISTED_CONVERSATIONS
 from apps.pagination import Cursor, Page, to_page
 from apps.posts.content.text import html, without_handles
 from apps.posts.queries import muted_threads
 from apps.sql import rows_of
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
-from feedcache.ids import author_of, authors_of
+from feedcache.ids import MAX_AUTHOR_ID, SEQUENCE_BITS, author_of, authors_of
 
 MAX_ROUNDS = 20  # a page reads at most this many batches to skip hidden conversations or messages
 NAMED = 3  # the maximum number of people in a group whose names the list shows
 MAX_WAITING = 10  # the count of requests stops at this number
-_WAITING = f"SELECT c.id FROM {LISTED_CONVERSATIONS} AND c.is_request LIMIT {MAX_WAITING}"  # noqa: S608 -- constants
+# The requests from strangers, without those that no list shows because the author of the last message is suspended or
+# blocked by the viewer.
+_WAITING = f"""
+SELECT c.id FROM notifications_conversation c
+JOIN accounts_user author ON author.id = c.last_post_id >> {SEQUENCE_BITS} & {MAX_AUTHOR_ID}
+WHERE c.user_id = %(viewer)s AND c.is_request AND NOT c.has_left AND author.suspended_at IS NULL
+  AND author.id NOT IN (SELECT blocked_id FROM graph_block WHERE owner_id = %(viewer)s)
+LIMIT {MAX_WAITING}
+"""  # noqa: S608 -- constants
 
 # The messages of a thread that a viewer wrote or is mentioned in; hydration drops those that are hidden from them.
 _MESSAGES = """
