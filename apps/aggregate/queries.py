@@ -22,9 +22,10 @@ from apps.filters.models import FilterContext
 from apps.graph.queries import exact_relations
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
 from apps.sql import rows_of
+from apps.timeline.pipeline.facts import facts_now
 from apps.timeline.pipeline.hydrate import hydrate
 from apps.timeline.pipeline.items import FeedItem
-from apps.timeline.pipeline.word_filters import apply_filters
+from apps.timeline.pipeline.rulebook import NOT_MUTED, passed
 from feedcache.ids import MAX_ID, first_id_at, second_of
 
 MAX_ROUNDS = 4  # queries for one result; if it is still short, it has a cursor for the rest
@@ -212,16 +213,17 @@ def _rows(viewer_id: int, cursor: ActionCursor) -> dict[str, list[_Row]]:
 
 
 def _visible(viewer: User, rows: Sequence[_Row]) -> Iterator[Action]:
-    """The actions whose actor and object the viewer may see and has not muted, and whose post no filter hides.
+    """The actions whose actor and object the viewer may see and has not muted. No filter or limit hides their posts.
 
     Likes of restricted posts appear only on the pages of those posts.
     """
     post_ids = {row.object_id for row in rows if row.verb != Verb.FOLLOW}
-    found = apply_filters(viewer, FilterContext.HOME, hydrate(viewer.pk, list(post_ids)).items)
-    items = {item.id: item for item in found if item.post.is_open}
+    found = hydrate(viewer.pk, list(post_ids)).items
     people = {row.actor_id for row in rows}
     people |= {row.object_id for row in rows if row.verb == Verb.FOLLOW}
     related = exact_relations(viewer.pk, people | {item.post.author_id for item in found})
+    facts = facts_now(viewer, FilterContext.HOME, related)
+    items = {item.id: item for item in passed(found, facts, NOT_MUTED) if item.post.is_open}
     hidden = related.severed | related.muting
     users = {pk: user for pk, user in users_by_id(people).items() if pk not in hidden}
     for row in rows:

@@ -21,7 +21,7 @@ from apps.feeds.models import (
     WORDS_MAX_CHARACTERS,
     Feed,
 )
-from apps.feeds.queries import own_feed
+from apps.feeds.queries import handles_in, own_feed
 from apps.search.words import tsquery
 from apps.tags.names import normalize
 
@@ -88,8 +88,13 @@ def forget_person(user_id: int) -> int:
 
 
 def _apply(feed: Feed, fields: Mapping[str, Any]) -> Feed:
+    handles = handles_in([feed])
     for name, value in fields.items():
-        setattr(feed, name, _CLEAN[name](name, value) if name in _CLEAN else value)
+        cleaned = _CLEAN[name](name, value) if name in _CLEAN else value
+        if name.endswith("_people"):
+            # forms and clients cannot name suspended people, whose rules apply again when they return
+            cleaned += [pk for pk in getattr(feed, name) if pk not in handles]
+        setattr(feed, name, cleaned)
     if not any(getattr(feed, name) for name in INCLUDES):
         raise invalid("include_people", _("Enter people, tags or words to include."))
     if sum(len(getattr(feed, name)) for name in RULES) > MAX_RULES:

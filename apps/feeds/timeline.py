@@ -110,6 +110,9 @@ class _Candidates:
         """Up to `count` matches. If SCAN candidates contain fewer, the last candidates that do not match are added: the
         page drops them, and the next read continues after them.
         """
+        # none is left after the only person to include has deleted the account
+        if not (self.feed.include_people or self.feed.include_tags or self.feed.include_words):
+            return []
         try:
             found: dict[int, list[int]] = dict(
                 self.time_limit.rows_of(*_statement(self.feed, cursor, is_own=self.is_own))

@@ -111,6 +111,23 @@ def test_a_deleted_account_is_in_no_rule(alice, bob, carol):
     assert (feed.include_people, feed.exclude_people) == ([carol.pk], [])
 
 
+def test_an_edit_keeps_the_rules_about_suspended_people(alice, bob, carol, page_of, api_of):
+    dora = make_user("dora")
+    feed = create_feed(bob, name="Mine", include_people=["alice", "carol"], exclude_people=["dora"])
+    for person in (alice, dora):
+        suspend(person)
+    program, address = api_of(bob), f"/api/x/feeds/{feed.pk}"
+    told = program.get(address).json()
+    assert (told["include_people"], told["exclude_people"]) == (["carol"], [])
+    rules = {"include_people": told["include_people"], "exclude_people": told["exclude_people"]}
+    assert program.put(address, rules, format="json").status_code == 200
+    form = {"name": "Mine", "include_people": "@bob", "exclude_people": "@carol"}
+    assert page_of(bob).post(f"/feeds/{feed.pk}/edit", form).status_code == 303
+    feed.refresh_from_db()
+    assert feed.include_people == [bob.pk, alice.pk]
+    assert feed.exclude_people == [carol.pk, dora.pk]
+
+
 def test_feeds_by_words_count_as_searches(alice, bob, page_of, api_of, settings):
     """Each looks through all posts; those of people and tags do not."""
     words = create_feed(alice, name="Words", include_words=["tea"], is_public=True)

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.errors import DomainError, Invalid
 from apps.feeds import timeline
-from apps.feeds.actions import create_feed
+from apps.feeds.actions import create_feed, forget_person
 from apps.feeds.models import Feed
 from apps.feeds.timeline import feed_timeline
 from apps.graph.actions import block_user, follow_user, mute_user
@@ -314,6 +314,14 @@ def test_a_suspended_author_is_gone_at_once(alice, bob):
     feed = create_feed(bob, name="Mine", include_people=["alice"], is_public=True)
     assert len(ids_of(feed, bob)) == len(ids_of(feed)) == 1
     suspend(alice)
+    assert ids_of(feed, bob) == ids_of(feed) == []
+
+
+def test_a_feed_of_a_person_who_deleted_the_account_is_empty(alice, bob):
+    publish(alice)
+    feed = create_feed(bob, name="Mine", include_people=["alice"], is_public=True)
+    forget_person(alice.pk)
+    feed.refresh_from_db()
     assert ids_of(feed, bob) == ids_of(feed) == []
 
 

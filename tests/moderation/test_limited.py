@@ -3,6 +3,7 @@
 import pytest
 
 from apps.accounts.queries import user_by_id
+from apps.aggregate.queries import ActionCursor, Verb, aggregate_page
 from apps.audit.comparison.explanations import compare
 from apps.audit.oracle import Oracle
 from apps.engagement.actions import like_post
@@ -121,6 +122,21 @@ def test_strangers_are_not_told_and_followees_are(post, alice, bob, carol):
     deliver()
     told = Notification.objects.filter(actor=alice, kind="mention")
     assert list(told.values_list("user__handle", flat=True)) == ["carol"]
+
+
+def test_strangers_learn_of_no_likes_and_reposts_of_it(post, alice, bob, carol):
+    follow_user(carol, bob)
+    like_post(bob, post.pk)
+    repost(bob, post.pk)
+
+    def verbs():
+        return {
+            action.verb for action in aggregate_page(user_by_id(carol.pk), ActionCursor()).items
+        }
+
+    assert verbs() == {Verb.FOLLOW}
+    follow_user(carol, alice)
+    assert verbs() == {Verb.FOLLOW, Verb.LIKE, Verb.REPOST}
 
 
 def test_it_is_suggested_to_nobody(post, alice, carol):
