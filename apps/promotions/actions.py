@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -144,8 +144,9 @@ def forget_user(user_id: int) -> None:
         OptOut.objects.filter(user=user_id).delete()
         ReaderImpressions.objects.filter(user=user_id).delete()
         membership.leave_all(user_id)
-    for campaign in Campaign.objects.filter(account=user_id).exclude(state=CampaignState.ENDED):
-        _end_over(campaign.pk, EndReason.ACCOUNT)
+    campaigns = Campaign.objects.filter(account=user_id).exclude(state=CampaignState.ENDED)
+    for campaign in campaigns:
+        _end_over(campaigns, campaign.pk, EndReason.ACCOUNT)
 
 
 @transaction.atomic
@@ -241,7 +242,7 @@ def apply_time() -> None:
     }
     for reason, campaigns in due.items():
         for campaign in campaigns:
-            _end_over(campaign.pk, reason)
+            _end_over(campaigns, campaign.pk, reason)
     for campaign in running.filter(starts_at__lte=now, is_live=False):
         _begin(campaign.pk)
 
@@ -314,8 +315,11 @@ def _begin_if_due(campaign: Campaign) -> None:
 
 
 @transaction.atomic
-def _end_over(campaign_id: int, reason: EndReason) -> None:
-    _end(campaign_id, reason)
+def _end_over(campaigns: QuerySet[Campaign], campaign_id: int, reason: EndReason) -> None:
+    """End a campaign if, once it is locked, it is still one of these: staff may have paused or extended it."""
+    lock_campaigns()
+    if campaigns.filter(pk=campaign_id).exists():
+        _end(campaign_id, reason)
 
 
 def _end(campaign_id: int, reason: EndReason) -> bool:

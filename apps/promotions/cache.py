@@ -15,6 +15,8 @@ import orjson
 
 from apps.posts.visibility import is_open
 from apps.sql import rows_of
+from apps.timeline.sources.sql import Slice
+from feedcache.ids import MAX_ID
 from feedcache.local_cache import CachedDecoder
 from feedcache.read_through import ReadThrough
 from feedcache.read_through.envelope import pack, unpack
@@ -191,12 +193,10 @@ def _newest_posts(account_ids: Collection[int]) -> dict[int, int]:
     if not account_ids:
         return {}
     # other people's words must not appear as promoted by this account
-    newest = f"""
-        SELECT author_id, max(id) FROM posts_post
-        WHERE author_id = ANY(%(accounts)s) AND deleted_at IS NULL AND hidden_at IS NULL AND {is_open()}
-          AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL
-        GROUP BY author_id"""  # noqa: S608 -- constants
-    return dict(rows_of(newest, {"accounts": list(account_ids)}))
+    own = f"hidden_at IS NULL AND {is_open()} AND kind NOT IN ('repost', 'quote') AND reply_to_id IS NULL"
+    scan = Slice(is_ascending=False, limit=1).scan("%(accounts)s::bigint[]", own)
+    values = {"accounts": list(account_ids), "newest": MAX_ID, "oldest": 0}
+    return dict(rows_of(f"SELECT author.user_id, post.id {scan}", values))
 
 
 def forget_readers(user_ids: Sequence[int]) -> None:

@@ -202,8 +202,9 @@ class StalePages:
         key, now = _key_of(request), time.time()
         if now - self._stored_at.get(key, 0.0) < INTERVAL_SECONDS:
             return
+        # each step succeeds whatever other threads evict in between
+        self._stored_at.pop(key, None)
         self._stored_at[key] = now
-        self._stored_at.move_to_end(key)
         if len(self._stored_at) > MAX_KEYS:
             self._stored_at.popitem(last=False)
         page = StalePage(

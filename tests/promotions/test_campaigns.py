@@ -133,6 +133,26 @@ class TestLife:
         assert (campaign.state, campaign.end_reason) == (CampaignState.ENDED, EndReason.BUDGET)
         assert followees(fresher) == set()
 
+    @pytest.mark.parametrize("ends", ["time", "budget"])
+    def test_what_staff_pause_first_does_not_end(self, fresher, freshers, shop, monkeypatch, ends):
+        campaign, chief = make_campaign(shop, freshers, budget_impressions=1), moderator()
+        start(campaign)
+        if ends == "time":
+            Campaign.objects.update(ends_at=timezone.now())
+        else:
+            count_impressions(fresher.pk, [campaign.pk], page_id="1")
+        lock = actions.lock_campaigns
+
+        def lock_after_staff():
+            monkeypatch.setattr(actions, "lock_campaigns", lock)
+            pause_campaign(campaign.pk, by=chief)
+            lock()
+
+        monkeypatch.setattr(actions, "lock_campaigns", lock_after_staff)
+        apply_time()
+        campaign.refresh_from_db()
+        assert (campaign.state, campaign.end_reason) == (CampaignState.PAUSED, "")
+
     @pytest.mark.slow
     def test_is_done_in_batches_that_may_run_twice(self, freshers, shop, monkeypatch):
         monkeypatch.setattr(actions, "BATCH_SIZE", 2)

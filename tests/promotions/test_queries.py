@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import UserCounts
 from apps.graph.actions import (
@@ -13,6 +15,7 @@ from apps.graph.actions import (
     unfollow_user,
 )
 from apps.graph.cache import GRAPH_REVISION, load_graph_revisions
+from apps.posts.models import Post
 from apps.promotions import actions
 from apps.promotions.actions import (
     count_impressions,
@@ -35,10 +38,12 @@ from apps.promotions.cache import (
 from apps.promotions.models import CampaignCount, ReaderImpressions, VirtualFollow
 from apps.promotions.queries import promotions_of, virtual_followee_ids
 from apps.promotions.tasks import purge_impressions as purge_task
+from feedcache.ids import compose
 from feedcache.read_through.envelope import pack
 from tests.promotions.conftest import make_campaign, start
 from tests.support.factories import deliver, make_user, moderator, suspend
 from tests.support.threads import together
+from tests.timeline.test_plans import nodes_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("side_by_side")]
 
@@ -188,6 +193,23 @@ class TestCache:
             fresher.pk: (shop.pk,),
             carol.pk: (),
         }
+
+    def test_finds_the_newest_post_without_reading_the_others(self, campaign, shop):
+        posts = Post.objects.bulk_create(
+            Post(id=compose(1_750_000_000 + n, shop.pk, 0), author_id=shop.pk, thread_id=0)
+            for n in range(500)
+        )
+        with connection.cursor() as sql:
+            sql.execute("ANALYZE posts_post, accounts_usercounts")
+        with CaptureQueriesContext(connection) as captured:
+            [found] = load_campaigns([ALL])[ALL]
+        assert found.newest_id == posts[-1].pk
+        with connection.cursor() as sql:
+            sql.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + captured.captured_queries[-1]["sql"])
+            nodes = list(nodes_of(sql.fetchone()[0][0]["Plan"]))
+        scans = [node for node in nodes if node.get("Relation Name") == "posts_post"]
+        read = [node["Actual Rows"] + node.get("Rows Removed by Filter", 0) for node in scans]
+        assert read == [1]
 
 
 class TestImpressions:

@@ -3,6 +3,7 @@
 from http import HTTPStatus
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseBase
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
@@ -61,11 +62,12 @@ def promotions(request: AuthenticatedRequest) -> HttpResponseBase:
     if form.is_valid():
         is_wanted = form.cleaned_data["shows_promoted"]
         try:
-            if not is_wanted:
-                opt_out(user)
-            set_traits(user, form.cleaned_data["traits"])
-            if is_wanted:
-                opt_in(user)
+            with transaction.atomic():
+                if not is_wanted:
+                    opt_out(user)
+                set_traits(user, form.cleaned_data["traits"])
+                if is_wanted:
+                    opt_in(user)
         except Invalid as error:
             add_errors(form, error)
         else:

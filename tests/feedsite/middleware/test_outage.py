@@ -2,6 +2,8 @@
 what only reads goes on, the rest is 503 with Retry-After.
 """
 
+import time
+from collections import OrderedDict
 from unittest.mock import Mock
 
 import psycopg
@@ -9,6 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from django.http import HttpResponse
+from django.urls import resolve
 
 from apps.posts.models import Attachment
 from feedcache import breaker
@@ -182,3 +185,20 @@ def test_a_response_that_needed_no_postgresql_does_not_end_an_outage(rf, monkeyp
     assert middleware._answered_at == answered_at
     assert middleware(rf.get("/api/v1/custom_emojis")).status_code == 200
     assert middleware._answered_at > answered_at
+
+
+def test_a_copy_that_another_thread_evicts_at_once_is_no_error(rf):
+    class Crowded(OrderedDict):
+        """Other threads evict each key as soon as it is here."""
+
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+            del self[key]
+
+    pages, request = outage.StalePages(), rf.get("/public")
+    request.resolver_match = resolve("/public")
+    pages._stored_at = Crowded()
+    pages.store(request, HttpResponse("For everybody."))
+    copy = pages.find(request, answered_at=time.time())
+    assert copy is not None
+    assert copy.content == b"For everybody."

@@ -14,6 +14,7 @@ from apps.audit.explain import explain
 from apps.errors import NotAllowed
 from apps.events.hooks import Hook
 from apps.graph.actions import follow_user
+from apps.promotions import actions
 from apps.promotions.actions import opt_out, state_trait, switch_promotions, withdraw_trait
 from apps.promotions.models import Campaign, CampaignCount, PromotionSwitch, Segment
 from apps.promotions.queries import is_opted_out, promotions_of, stated_traits
@@ -118,6 +119,14 @@ def test_programs_are_counted_by_pages(promoted, fresher, api_of):
     for _again in range(2):
         program.get(f"{address}?promoted=true")
     assert impressions() == 1
+
+
+def test_what_is_refused_changes_nothing(fresher, page_of, monkeypatch):
+    monkeypatch.setattr(actions, "MAX_TRAITS", 1)
+    form = {"traits": ["first-year-student", "cook"]}  # and promoted posts switched off
+    assert page_of(fresher).post(SETTINGS, form).status_code == 422
+    assert not is_opted_out(fresher)
+    assert [trait.slug for trait in stated_traits(fresher)] == ["first-year-student"]
 
 
 class TestTheSwitch:
