@@ -17,6 +17,7 @@ from apps import sql
 from apps.accounts.models import User
 from apps.errors import BadRequest, Invalid, NotFound
 from apps.pagination import DEFAULT_LIMIT, Cursor, refuse_moments
+from apps.posts.queries import MAX_IDS
 from apps.ranking import rank_timeline
 from apps.ranking.algorithms import (
     Algorithm,
@@ -170,10 +171,10 @@ def ranked_page(
     places = {post_id: place for place, (post_id, *_rest) in enumerate(session.entries, start=1)}
     if algorithm is None or (after is not None and after not in places):
         raise _expired()
-    start = places[after] if after is not None else 0
+    start, size = places[after] if after is not None else 0, limit
     entries: list[Entry] = []
     while start < len(places) and len(entries) < limit:
-        batch = session.entries[start : start + limit - len(entries)]
+        batch = session.entries[start : start + size]
         scores = _decode(session, algorithm, batch)
         found = items or _items(algorithm, viewer, scores)
         more_entries = [
@@ -182,7 +183,11 @@ def ranked_page(
             if (item := found.get(scored.post_id)) and (promoted or not item.promotion)
         ]
         entries = spaced([*entries, *more_entries], attrgetter("item.promotion"))
-        start += len(batch)
+        # later rounds read more, so that a page behind many hidden posts takes few of them
+        start, size = start + len(batch), min(2 * size, MAX_IDS)
+    if len(entries) > limit:
+        entries = entries[:limit]
+        start = entries[-1].place
     more = start < len(places)
     return RankedPage(
         session=session.pk,

@@ -8,6 +8,7 @@ figures. Visibility is checked whenever a page of an order is read.
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from math import isclose
 from typing import Any
@@ -62,7 +63,21 @@ def order(algorithm: Algorithm, viewer: User, weights: Weights) -> list[Scored]:
     except RedisError as error:
         logger.warning("rank timeline of %s not written: %s", viewer.pk, error)
     remaining = [scored for post_id, scored in known.items() if post_id not in removed]
-    return select(algorithm, without_read(viewer, remaining + added))
+    visible = _without_hidden_copies(algorithm, viewer, remaining + added)
+    return select(algorithm, without_read(viewer, visible))
+
+
+def _without_hidden_copies(
+    algorithm: Algorithm, viewer: User, scores: Sequence[Scored]
+) -> list[Scored]:
+    """Of posts that are here more than once (with their reposts), drop what the viewer may no longer see.
+
+    `select` would otherwise prefer a repost that the page then drops.
+    """
+    copies = Counter(scored.shown_id for scored in scores)
+    several = [scored.post_id for scored in scores if copies[scored.shown_id] > 1]
+    visible = {item.id for item in items_of(algorithm, viewer, several)} if several else ()
+    return [one for one in scores if copies[one.shown_id] == 1 or one.post_id in visible]
 
 
 def add_newest(algorithm: Algorithm, viewer: User, weights: Weights) -> None:

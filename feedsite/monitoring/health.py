@@ -29,6 +29,7 @@ from kombu import Connection
 from apps.audit.models import AuditFinding
 from apps.events.leases import State
 from apps.events.models import Event
+from apps.http.verification import may_act_as_staff
 from apps.timeline.fanout import lag
 from apps.timeline.models import Backfill, BackfillChunk, FanoutChunk, FanoutJob
 from feedcache import connections
@@ -299,14 +300,14 @@ def _is_local(request: HttpRequest) -> bool:
 
 
 def _is_staff(request: HttpRequest) -> bool:
-    """Whether the session belongs to staff. False while another one is checked, so many forged cookies cost little."""
+    """Whether the session may act as staff. False while another one is checked, so many forged cookies cost little."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     if not key or not _session_lock.acquire(blocking=False):
         return False
     try:
         request.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
-        user = get_user(request)
-        return bool(user.is_active and getattr(user, "is_staff", False))
+        request.user = get_user(request)
+        return may_act_as_staff(request)
     except DatabaseError:
         return False
     finally:

@@ -103,6 +103,26 @@ def test_a_page_is_filled_up_behind_what_is_gone(alice, bob, carol, posts):
     assert {item.id for item in later.items} == {post.pk for post in mine}
 
 
+def test_a_page_behind_many_that_are_gone_takes_few_hydrations(alice, bob, monkeypatch):
+    choose_algorithm(bob, "chronological")
+    posts = [publish(alice, f"post {number}").pk for number in range(17)]
+    deliver()
+    page = ranked_page(bob, limit=1)
+    assert [item.id for item in page.items] == posts[-1:]
+    for post_id in posts[4:-1]:
+        delete_post(post_id, by=alice)
+    rounds = []
+    monkeypatch.setattr(
+        ordering, "items_of", lambda *asked: rounds.append(asked) or algorithms.items_of(*asked)
+    )
+    found = []
+    while page.after is not None:
+        page = ranked_page(bob, session_id=page.session, after=page.after, limit=1)
+        found.append([item.id for item in page.items])
+    assert found == [[post_id] for post_id in reversed(posts[:4])]
+    assert len(rounds) < 10
+
+
 @pytest.mark.parametrize("name", ["discussed", "chronological"])
 def test_the_end_says_where_the_home_page_goes_on(bob, posts, settings, name):
     settings.RANK_CANDIDATES = 4

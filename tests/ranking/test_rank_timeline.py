@@ -369,6 +369,15 @@ def test_a_post_that_comes_back_is_scored(alice, reader):
     assert ids(ranked_page(reader, limit=9)) == [post.pk]
 
 
+def test_a_post_is_there_although_its_repost_is_hidden(alice, carol, reader):
+    post = publish(alice)
+    shared = repost(carol, post.pk)
+    deliver_and_score()
+    assert ids(ranked_page(reader, limit=9)) == [shared.pk]
+    mute_user(reader, carol)
+    assert ids(ranked_page(reader, limit=9)) == [post.pk]
+
+
 def test_the_explanation_says_why(alice, reader):
     follow_tag(reader, "tea")
     like_post(reader, publish(alice, "first").pk)

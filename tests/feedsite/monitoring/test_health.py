@@ -14,6 +14,8 @@ from django.db import connection
 from django.http import HttpResponse
 from django.test import RequestFactory
 from django.utils import timezone
+from django_otp import DEVICE_ID_SESSION_KEY
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 import healthcheck
 from apps.audit.models import AuditFinding, AuditRun, Kind
@@ -82,6 +84,18 @@ def test_details_are_for_this_machine_and_for_staff(client, page_of):
     assert client.get(READY, **OUTSIDE).json() == plain
     assert page_of(make_user("eve")).get(READY, **OUTSIDE).json() == plain
     assert "checks" in page_of(make_staff()).get(READY, **OUTSIDE).json()
+
+
+def test_staff_need_their_second_factor_here_too(settings, page_of):
+    settings.STAFF_SECOND_FACTOR = True
+    staff = make_staff()
+    browser = page_of(staff)
+    assert browser.get(READY, **OUTSIDE).json() == {"status": "ready"}
+    session = browser.session
+    device = TOTPDevice.objects.create(user=staff, confirmed=True)
+    session[DEVICE_ID_SESSION_KEY] = device.persistent_id
+    session.save()
+    assert "checks" in browser.get(READY, **OUTSIDE).json()
 
 
 @each("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Proto", "Via"])
