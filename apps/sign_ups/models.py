@@ -30,9 +30,9 @@ class SignUpBlock(models.Model):
     """Blocks sign-ups from an address range, with an e-mail address, with any address of a domain and its subdomains,
     or with a handle.
 
-    `value` is normalised: a network with its prefix length; a domain in lower case, in punycode; the digest of an
-    e-mail address, because the site does not keep addresses of people who have no account; a handle, or the beginning
-    of handles followed by `*`.
+    `value` is normalised: a network with its prefix length, which for IPv6 is at most 64; a domain in lower case, in
+    punycode; the digest of an e-mail address, because the site does not keep addresses of people who have no account; a
+    handle, or the beginning of handles followed by `*`.
     """
 
     kind = models.CharField(_("kind"), max_length=6, choices=Kind)
@@ -82,7 +82,7 @@ def normalised(kind: str, value: str) -> str:
     if kind == Kind.EMAIL:
         return value if _DIGEST.fullmatch(value) else _email(value)
     if kind == Kind.DOMAIN:
-        value = _ascii(value.removeprefix("@").rstrip("."))
+        value = ascii_domain(value.removeprefix("@").rstrip("."))
     pattern, message = (
         (_DOMAIN, _("Enter a domain such as example.org."))
         if kind == Kind.DOMAIN
@@ -100,6 +100,9 @@ def _range(value: str) -> str:
         raise ValidationError({"value": _("Enter a range such as 203.0.113.0/24.")}) from None
     if network.prefixlen < WIDEST[network.version]:
         raise ValidationError({"value": _("This range is too wide.")})
+    if network.version == 6 and network.prefixlen > 64:
+        # of an IPv6 client, only the /64 network is known (`client_address`)
+        network = network.supernet(new_prefix=64)
     return str(network)
 
 
@@ -112,13 +115,20 @@ def _email(value: str) -> str:
 
 
 def email_digest(email: str) -> str:
-    """SHA-256 of an address as Mastodon normalizes it: in lower case, without dots and `+...` before the @."""
+    """SHA-256 of an address as Mastodon normalizes it: in lower case, without dots and `+...` before the @.
+
+    The domain is in punycode, because mail to other spellings of it goes to the same mailbox.
+    """
     name, _at, domain = email.strip().lower().rpartition("@")
     name = name.partition("+")[0].replace(".", "")
-    return sha256(f"{name}@{domain}".encode()).hexdigest()
+    return sha256(f"{name}@{ascii_domain(domain)}".encode()).hexdigest()
 
 
-def _ascii(domain: str) -> str:
+def ascii_domain(domain: str) -> str:
+    """A domain in punycode, with characters such as full-width letters replaced, as Django does before it sends mail.
+
+    Empty if this is impossible.
+    """
     try:
         return domain.encode("idna").decode()
     except UnicodeError:

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from apps.accounts.models import User
 from apps.accounts.signals import SignUp
-from apps.sign_ups.models import Kind, email_digest
+from apps.sign_ups.models import Kind, ascii_domain, email_digest
 from apps.sql import rows_of
 
 # There is a wave if the last hour has at least AT_LEAST new accounts, and more than TIMES the usual number. The usual
@@ -50,7 +50,7 @@ class Wave(NamedTuple):
 
 def block_of(sign_up: SignUp) -> Applying | None:
     """The oldest block that applies to a sign-up; None if there is none."""
-    labels = sign_up.email.rpartition("@")[2].lower().split(".")
+    labels = ascii_domain(sign_up.email.rpartition("@")[2].lower()).split(".")
     values = {
         "address": sign_up.address,
         "domains": [".".join(labels[start:]) for start in range(len(labels) - 1)],

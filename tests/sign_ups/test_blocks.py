@@ -73,6 +73,25 @@ def test_a_range_holds_networks_and_an_unknown_address_is_in_none():
     assert block_of(SignUp("a", "", "")) is None
 
 
+def test_a_block_of_one_ipv6_address_is_of_the_network_that_is_known_of_clients():
+    block("range", normalised("range", "2001:db8::7"))
+    assert block_of(SignUp("a", "", "2001:db8::/64")) is not None
+    assert block_of(SignUp("a", "", "2001:db8:0:1::/64")) is None
+
+
+@each("kind, value, email", [
+    ("domain", "example.org", "new@\uff45xample.org"),
+    ("domain", "example.org", "new@mail\u3002example.org"),
+    ("domain", "b\xfccher.example", "new@mail.b\xfccher.example"),
+    ("email", "new@example.org", "ne.w+a@\uff45xample.org"),
+    ("email", "new@b\xfccher.example", "new@xn--bcher-kva.example"),
+])  # fmt: skip
+def test_a_domain_is_blocked_however_it_is_spelled(kind, value, email):
+    block(kind, normalised(kind, value))
+    assert block_of(SignUp("a", email, "")) is not None
+    assert block_of(SignUp("a", "new@example.com", "")) is None
+
+
 def test_a_block_ends_and_is_removed():
     block("handle", "ended", expires_at=timezone.now() - timedelta(minutes=1))
     block("handle", "going", expires_at=timezone.now() + timedelta(minutes=1))
@@ -87,6 +106,7 @@ def test_a_block_ends_and_is_removed():
     ("range", " 203.0.113.7/24 ", "203.0.113.0/24"),
     ("range", "203.0.113.7", "203.0.113.7/32"),
     ("range", "2001:DB8::1/32", "2001:db8::/32"),
+    ("range", "2001:db8::1", "2001:db8::/64"),
     ("domain", "@Example.ORG.", "example.org"),
     ("domain", "bücher.example", "xn--bcher-kva.example"),
     ("handle", "Spam*", "spam*"),

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.accounts.authentication.second_factor import erase_second_factor
+from apps.accounts.authentication.second_factor import erase_second_factor, has_second_factor
 from apps.accounts.email import sending
 from apps.accounts.models import MailKind, User
 from apps.accounts.staff import CHANGE_USERS, require_permission
@@ -58,12 +58,15 @@ def give_address(user: User, address: str | None, *, by: User) -> None:
 
 @transaction.atomic
 def reset_second_factor(user: User, *, by: User | None) -> None:
-    """Remove the second factor of a user who lost it; the password alone is enough afterwards. Raises NotAllowed.
+    """Remove the second factor of a user who lost it; the password alone is enough afterwards.
 
-    `by` is None for the operator at the command line. The owner gets an e-mail if the account has an address.
+    `by` is None for the operator at the command line. The owner gets an e-mail if the account has an address. Raises
+    NotAllowed, or Invalid if there is no second factor.
     """
     if by is not None:
         require_rescuer(user, by)
+    if not has_second_factor(user):
+        raise Invalid(_("This account has no second factor."))
     erase_second_factor(user)
     logger.warning("second factor of user %d: reset by %s", user.pk, by or "the operator")
     _notify(MailKind.SECOND_FACTOR_RESET, user, user.email)

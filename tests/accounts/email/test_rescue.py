@@ -123,6 +123,14 @@ def test_the_owner_is_told_of_a_lost_second_factor(alice, by):
     assert "Staff of" in mail.outbox[0].body
 
 
+def test_nobody_is_told_of_a_second_factor_that_there_was_not(alice):
+    staff = make_staff(*MAY_CHANGE, RESCUE)
+    text = confirm(browser_of(staff), USERS, "reset_factor", [alice], reason="asked").text
+    assert "This account has no second factor." in text
+    assert mails() == []
+    assert not LogEntry.objects.exists()
+
+
 def test_over_staff_only_superusers_have_the_right(alice):
     rescuer, chief = make_staff(*MAY_CHANGE, RESCUE), make_staff(superuser=True)
     for user in (chief, make_staff(), rescuer):
