@@ -3,7 +3,6 @@
 import re
 import secrets
 from collections.abc import Collection, Iterable
-from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -57,6 +56,19 @@ _CHOICES: dict[str, Collection[str]] = {
     "quote_policy": QuotePolicy.values,
     "keys": Keys.values,
     "density": Density.values,
+}
+# The columns of a deleted account that name its owner.
+_CLEARED: dict[str, Any] = {
+    "email": None,
+    "pending_email": "",
+    "pending_email_at": None,
+    "display_name": "",
+    "bio": "",
+    "lines": [],
+    "avatar": "",
+    "avatar_alt": "",
+    "header": "",
+    "header_alt": "",
 }
 
 
@@ -194,7 +206,12 @@ def _save_card(user: User, *fields: str) -> None:
 
 def _delete_files(names: Iterable[str | None]) -> None:
     for name in filter(None, names):
-        transaction.on_commit(partial(default_storage.delete, name))
+        _delete_file(name)
+
+
+def _delete_file(name: str) -> None:
+    # robust, because the change is stored already, and other callbacks follow
+    transaction.on_commit(lambda: default_storage.delete(name), robust=True)
 
 
 @transaction.atomic
@@ -257,6 +274,10 @@ def close_account(user: User, *, password: str, origin: Origin | None = None) ->
 def _anonymise(user: User) -> None:
     # every write of an author takes this lock, so none is running now
     UserCounts.objects.select_for_update().get(pk=user.pk)
+    # read again, because another request may have changed the profile or deleted the account in the meantime
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if user.erased_at:
+        return
     FormerHandle.objects.get_or_create(digest=FormerHandle.digests_of(user.handle)[0])
     _delete_files([user.avatar.name, user.header.name])
     now = timezone.now()
@@ -279,6 +300,20 @@ def _anonymise(user: User) -> None:
         Mail.objects.filter(address=user.email).delete()
     card_changed(user.pk)
     announce_account_visibility(user.pk)
+
+
+@transaction.atomic
+def clear_profile(user_id: int) -> int:
+    """Clear the row of a deleted account again, if a request that was under way has set an address or the profile.
+
+    Returns the number of rows that it cleared: 0 or 1.
+    """
+    rows = User.objects.filter(pk=user_id)
+    for row in rows.exclude(**_CLEARED).select_for_update():
+        _delete_files([row.avatar.name, row.header.name])
+        card_changed(user_id)
+        return rows.update(**_CLEARED)
+    return 0
 
 
 def _free_handle(user_id: int) -> str:

@@ -60,7 +60,8 @@ def escape_formula(value: Any) -> Any:
     """Put an apostrophe before text that a spreadsheet would read as a formula, and remove control characters."""
     if not isinstance(value, str):
         return value
-    return without_control_characters(f"'{value}" if value.startswith(FORMULA) else value)
+    text = without_control_characters(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def post_records(posts: Sequence[Post]) -> Iterable[Record]:
@@ -320,7 +321,8 @@ def entries_of(user: User) -> int:
 def write_archive(user: User, name: str, progress: Progress) -> int:
     """Write a user's archive to the private storage, replacing an earlier attempt; returns its size in bytes.
 
-    `progress` is called after every batch with the number of entries written; if it raises an error, writing stops.
+    `progress` is called after every batch and every picture with the number of entries written; if it raises an error,
+    writing stops.
     """
     with tempfile.TemporaryFile() as file:
         with ZipFile(file, "w", ZIP_DEFLATED) as archive:
@@ -396,7 +398,7 @@ def _write_part(archive: ZipFile, part: Part, user: User) -> Iterator[int]:
 def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
     """Write pictures until they reach `EXPORT_MAX_MEGABYTES`, and list the others.
 
-    Yields the number by which each batch advances the progress.
+    Yields the number by which each batch advances the progress, and 0 after each picture.
     """
     bytes_left = settings.EXPORT_MAX_MEGABYTES * 1024 * 1024
     omitted = []
@@ -404,6 +406,7 @@ def _write_pictures(archive: ZipFile, user: User) -> Iterator[int]:
         for name, stored in files:
             if bytes_left > 0:
                 bytes_left -= _copy(archive, name, stored)
+                yield 0  # a batch may take longer than the lease
             else:
                 omitted.append(name)
         yield count

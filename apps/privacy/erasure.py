@@ -18,7 +18,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, DeviceGrant, Grant, IDToken, RefreshToken
 
-from apps.accounts.actions import close_account
+from apps.accounts.actions import clear_profile, close_account
 from apps.accounts.authentication.second_factor import erase_second_factor
 from apps.accounts.models import Login, User
 from apps.engagement.actions import remove_mark, withdraw_vote
@@ -83,7 +83,8 @@ def delete_account(user: User, *, password: str, origin: Origin | None = None) -
     """Delete an account permanently. Raises Invalid for a wrong password, NotAllowed for staff, or TooMany."""
     with transaction.atomic():
         close_account(user, password=password, origin=origin)
-        row = Erasure.objects.create(user_id=user.pk)
+        # a second request at the same time finds the row of the first
+        row, _is_new = Erasure.objects.get_or_create(user_id=user.pk)
         transaction.on_commit(partial(enqueue, TASK, row.pk))
     return row
 
@@ -137,6 +138,12 @@ def second_factor(user: User, limit: int) -> int:
     """Delete the authenticator app, the recovery codes and the passkeys, which are only a few rows."""
     del limit
     return erase_second_factor(user)
+
+
+def profile(user: User, limit: int) -> int:
+    """Clear the account's row again, which a request that was under way may have written to."""
+    del limit
+    return clear_profile(user.pk)
 
 
 def posts(user: User, limit: int) -> int:
@@ -268,7 +275,7 @@ def _named(*steps: Step) -> dict[str, Step]:
 
 # Access first, then data that others can see. Optional apps add steps.
 STEPS: dict[str, Step] = {
-    **_named(access, sessions, second_factor, posts, tombstones, pictures),
+    **_named(access, sessions, second_factor, profile, posts, tombstones, pictures),
     **{mark.erasure: partial(_unmark, mark) for mark in ROW_MARKS},
     **_named(votes, follows, blocks_and_mutes, circles, lists, mine, windows),
 }

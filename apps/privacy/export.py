@@ -1,6 +1,7 @@
 """Archives of users' data: requested by the user, built by a task, and deleted after a few days."""
 
 import secrets
+import time
 from datetime import timedelta
 from functools import partial
 
@@ -21,6 +22,7 @@ from apps.throttling import check_rate_limit
 
 TASK = "apps.privacy.tasks.build_export"
 PURGE_BATCH_SIZE = 100
+RENEW_SECONDS = 5.0  # between two updates of a row's progress; well below the lease
 
 
 def request_export(user: User) -> Export:
@@ -79,18 +81,24 @@ def discard_exports(user_id: int) -> int:
 def _build(row: Export) -> leases.Outcome:
     user = User.objects.select_related("counts").get(pk=row.user_id)
     total = entries_of(user)
+    renewed_at = -RENEW_SECONDS
 
     def progress(done: int) -> None:
         # Progress renews the lease; a worker that has lost it must stop.
+        nonlocal renewed_at
+        if time.monotonic() < renewed_at + RENEW_SECONDS:
+            return
+        renewed_at = time.monotonic()
         claimed = Export.objects.filter(pk=row.pk, state=State.PENDING, attempts=row.attempts)
         if not claimed.update(done=done, total=total, due_at=Now() + LEASE):
             raise leases.RetryLater("the archive was taken over, or is not wanted any more")
 
     progress(0)
     size = write_archive(user, row.name, progress)
-    if not Export.objects.filter(
-        pk=row.pk
-    ).exists():  # discarded meanwhile, so nothing else would delete the file
+    # the lock waits for `_discard`, which may have run before the file existed
+    with transaction.atomic():
+        is_wanted = Export.objects.select_for_update().filter(pk=row.pk).exists()
+    if not is_wanted:
         private_storage().delete(row.name)
     lifetime = timedelta(days=settings.EXPORT_KEEP_DAYS)
     return {"done": total, "total": total, "size": size, "expires_at": timezone.now() + lifetime}
@@ -98,6 +106,8 @@ def _build(row: Export) -> leases.Outcome:
 
 def _discard(rows: list[Export]) -> int:
     for row in rows:
-        row.delete()
-        transaction.on_commit(partial(private_storage().delete, row.name))
+        # if the storage fails, the row stays, so that the file is deleted later
+        with transaction.atomic():
+            row.delete()
+            private_storage().delete(row.name)
     return len(rows)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.utils import translation
 from PIL import Image
 
@@ -306,6 +306,17 @@ def test_a_replaced_and_a_removed_avatar_leave_no_file(
     assert (default_storage.exists(first), default_storage.exists(second)) == (False, True)
     change(lambda: remove_avatar(alice))
     assert not default_storage.exists(second)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_storage_that_fails_makes_no_error_of_a_change_that_is_stored(
+    alice, picture, monkeypatch, caplog
+):
+    update_profile(alice, avatar=picture())
+    monkeypatch.setattr(FileSystemStorage, "delete", lambda *_args: 1 / 0)
+    remove_avatar(alice)
+    assert user_by_handle("alice").avatar_url == ""
+    assert "ZeroDivisionError" in caplog.text
 
 
 @pytest.mark.parametrize(

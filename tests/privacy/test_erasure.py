@@ -13,8 +13,9 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential, WebAuthnUserHandle
 
-from apps.accounts.actions import register
+from apps.accounts.actions import register, update_profile
 from apps.accounts.authentication.second_factor import new_codes
+from apps.accounts.email.confirmation import change_email
 from apps.accounts.models import AccessToken, User, UserCounts
 from apps.engagement.actions import like_post
 from apps.engagement.models import Like
@@ -32,6 +33,7 @@ from feedcache.connections import timelines
 from tests.privacy.conftest import CANARY
 from tests.privacy.test_export import made
 from tests.support.factories import PASSWORD, deliver, make_user, moderator, publish
+from tests.support.pictures import picture
 
 pytestmark = pytest.mark.django_db
 PAGE = "/settings/delete"
@@ -222,6 +224,31 @@ def test_what_a_request_wrote_that_was_under_way_is_found_later(alice, carol):
     erasure.recheck()
     assert not Like.objects.exists()
     assert not Block.objects.exists()
+
+
+@pytest.mark.slow
+def test_a_profile_that_was_saved_meanwhile_is_cleared_later(alice, tmp_path):
+    erased(alice)
+    update_profile(alice, bio="late", avatar=io.BytesIO(picture()))
+    change_email(alice, email="late@example.org", password=PASSWORD)
+    erasure.recheck()
+    row = User.objects.get(pk=alice.pk)
+    assert (row.bio, row.avatar.name, row.email, row.pending_email) == ("", "", None, "")
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+    assert Erasure.objects.get().removed["profile"] == 0  # what was blank is no work
+
+
+def test_a_picture_that_was_saved_just_before_leaves_no_file(alice, tmp_path):
+    read_before = User.objects.get(pk=alice.pk)
+    update_profile(alice, avatar=io.BytesIO(picture()))
+    delete_account(read_before, password=PASSWORD)
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
+
+
+def test_two_requests_delete_an_account_once(alice):
+    first, second = (delete_account(alice, password=PASSWORD) for _press in range(2))
+    assert first == second
+    assert User.objects.get(pk=alice.pk).handle == f"deleted_{alice.pk}"
 
 
 def test_tokens_end_with_the_account(alice):

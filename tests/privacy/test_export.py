@@ -4,11 +4,12 @@ import csv
 import io
 import json
 from datetime import timedelta
+from io import BytesIO
 from zipfile import ZipFile
 
 import pytest
 from django.core.files.base import ContentFile
-from django.core.files.storage import storages
+from django.core.files.storage import FileSystemStorage, storages
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
 from django_otp_webauthn.models import WebAuthnCredential
@@ -17,12 +18,14 @@ from apps.accounts.authentication.second_factor import new_codes
 from apps.errors import TooMany
 from apps.events import leases
 from apps.events.leases import State
+from apps.posts.actions.uploads import upload_picture
 from apps.privacy import export
-from apps.privacy.archive import BATCH, PARTS, write_archive
+from apps.privacy.archive import BATCH, PARTS, escape_formula, write_archive
 from apps.privacy.hooks import ARCHIVE
 from apps.privacy.models import Export
 from tests.privacy.conftest import CANARY
 from tests.support.factories import make_user, publish
+from tests.support.pictures import picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.long]
 PAGE = "/settings/export"
@@ -104,6 +107,12 @@ def test_names_inside_are_plain_and_tables_start_no_formulas(life):
     assert table(archive, "notes.csv")[0]["Note"] == f"'={CANARY}"
 
 
+def test_a_formula_behind_a_control_character_is_none():
+    for text in ("=1+1", "\0=1+1", "\x01\x02=1+1", "\ufeff=1+1"):
+        assert escape_formula(text) == "'=1+1"
+    assert escape_formula("1\0=1") == "1=1"
+
+
 def test_more_than_a_batch_is_all_there(alice):
     posts = [publish(alice, f"post {number}") for number in range(3)]
     row = Export.objects.create(user=alice, name="exports/a.zip")
@@ -150,14 +159,28 @@ def test_an_archive_that_is_given_up_meanwhile_leaves_no_file(alice, monkeypatch
     assert not storages["private"].exists(row.name)
 
 
-def test_the_work_renews_its_lease(alice, monkeypatch):
+@pytest.mark.parametrize(("seconds", "done"), [(0.0, 1), (60.0, 0)])
+def test_the_work_renews_its_lease_but_not_all_the_time(alice, monkeypatch, seconds, done):
+    monkeypatch.setattr(export, "RENEW_SECONDS", seconds)
     row = export.request_export(alice)
     (mine,) = leases.claim(Export, limit=1)
     Export.objects.filter(pk=row.pk).update(due_at=timezone.now() - timedelta(minutes=5))
     monkeypatch.setattr(export, "write_archive", lambda _user, _name, progress: progress(1) or 9)
     export._build(mine)
     row.refresh_from_db()
-    assert (row.done, row.due_at > timezone.now()) == (1, True)
+    assert (row.done, row.due_at > timezone.now()) == (done, True)
+
+
+def test_each_picture_renews_the_lease(alice):
+    def told():
+        calls = []
+        write_archive(alice, "exports/a.zip", calls.append)
+        return len(calls)
+
+    upload_picture(alice, BytesIO(picture()))
+    before = told()
+    upload_picture(alice, BytesIO(picture()))
+    assert told() == before + 1
 
 
 def test_only_some_workers_make_archives(alice, carol, settings):
@@ -227,6 +250,18 @@ def test_an_archive_is_its_owners_only_and_for_a_while(alice, carol, page_of):
     assert export.purge() == 1
     assert not storages["private"].exists(row.name)
     assert not Export.objects.exists()
+
+
+def test_what_the_storage_does_not_delete_is_deleted_later(alice, monkeypatch):
+    row = made(alice)
+    Export.objects.update(expires_at=timezone.now() - timedelta(minutes=5))
+    with monkeypatch.context() as patch:
+        patch.setattr(FileSystemStorage, "delete", lambda *_args: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            export.purge()
+    assert storages["private"].exists(row.name)
+    assert export.purge() == 1
+    assert not storages["private"].exists(row.name)
 
 
 def test_a_file_that_is_gone_is_a_plain_404(alice, page_of):

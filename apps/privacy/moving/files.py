@@ -34,14 +34,18 @@ Line = tuple[int, list[str]]  # its number in the file, and its cells in the ord
 def read_lines(kind: ImportKind, data: bytes) -> list[Line]:
     """The lines of a file, without a header. Raises Invalid if it cannot be read, or no line is of this kind."""
     lines = [(number, [_clean(cell) for cell in row]) for number, row in _rows(data) if any(row)]
-    columns = COLUMNS[kind]
-    if lines and lines[0][1][0] in {ADDRESS, *columns[:1]}:
+    columns, needed = COLUMNS[kind], NEEDED.get(kind, 1)
+    what = _POST if kind == ImportKind.BOOKMARKS else _ACCOUNT
+
+    def is_fitting(row: list[str]) -> bool:
+        return len(row) >= needed and what.fullmatch(row[needed - 1]) is not None
+
+    # a list may have the name of a column
+    if lines and lines[0][1][0] in {ADDRESS, *columns[:1]} and not is_fitting(lines[0][1]):
         lines = _in_order(lines, columns)
     else:
         lines = [(number, row[: len(columns)]) for number, row in lines]
-    needed = NEEDED.get(kind, 1)
-    what = _POST if kind == ImportKind.BOOKMARKS else _ACCOUNT
-    if not any(len(row) >= needed and what.fullmatch(row[needed - 1]) for _number, row in lines):
+    if not any(is_fitting(row) for _number, row in lines):
         raise _refused(_("Nothing in this file looks like a list of this kind."), "wrong_columns")
     return lines
 

@@ -43,9 +43,9 @@ TASK_SECONDS = 12.0  # well below the lease
 # After this time, a task begins no further post, because the pictures of one post may take a while.
 POSTS_SECONDS = 4.0
 PAUSE = timedelta(seconds=1)
-LONGEST_PAUSE = timedelta(
-    minutes=4
-)  # for a rate limit or a suspended user; below `leases.FARTHEST`, because a later `due_at` counts as a clock error
+# For a rate limit, or a suspended or frozen user; below `leases.FARTHEST`, because a later `due_at` counts as a clock
+# error.
+LONGEST_PAUSE = timedelta(minutes=4)
 ROWS_AT_ONCE = 1000
 PURGED = 100  # imports in one run
 LISTED = 20  # imports on the page
@@ -201,7 +201,7 @@ def discard_imports(user: User, *, limit: int) -> int:
 
 def _chunk(row: Import) -> leases.Outcome:
     user = User.objects.select_related("counts").get(pk=row.user_id)
-    if user.suspended_at:
+    if user.is_suspended or not user.is_active:
         return _later(row, LONGEST_PAUSE)
     waiting = Outcome.DONE if row.is_undone else Outcome.WAITING
     lines = ImportLine.objects.filter(job=row, outcome=waiting)

@@ -42,6 +42,8 @@ def test_columns_are_found_by_their_names():
         ),
         ("lists", "Cooks,bob@a.example\n", ["Cooks", "bob@a.example"]),
         ("lists", "List,Account address\n'=1+1,bob\n", ["=1+1", "bob"]),
+        ("lists", "List,bob@a.example\n", ["List", "bob@a.example"]),
+        ("lists", "Account address,bob\n", ["Account address", "bob"]),
         ("bookmarks", "https://a.example/@bob/1\n", ["https://a.example/@bob/1"]),
         (
             "bookmarks",
@@ -67,6 +69,7 @@ def test_each_kind_with_and_without_the_names_of_columns(kind, data, cells):
         ("follows", b"Account address,Hide notifications\nbob,true\n", "wrong_columns"),
         ("blocks", FOLLOWS.encode(), "wrong_columns"),
         ("bookmarks", FOLLOWS.encode(), "wrong_columns"),
+        ("lists", FOLLOWS.encode(), "wrong_columns"),
         ("lists", b"bob@a.example\n", "wrong_columns"),
         ("follows", b"<html>,<body>\n", "wrong_columns"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.errors import Conflict, NotFound, TooMany
 from apps.events import leases
 from apps.events.leases import State
@@ -18,6 +19,7 @@ from apps.privacy.models import Import, ImportKind, ImportLine
 from apps.privacy.moving import imports
 from apps.privacy.moving.imports import request_import, undo_import
 from apps.privacy.moving.lines import do_line
+from tests.support.cases import each
 from tests.support.factories import deliver, make_user
 from tests.support.imports import run
 
@@ -194,10 +196,10 @@ def test_a_fault_is_tried_again_and_says_so_in_the_end(alice, bob, monkeypatch, 
     assert outcomes(row) == ["waiting"]
 
 
-def test_the_suspended_wait(alice, bob):
+@each("change", [{"suspended_at": timezone.now()}, {"is_active": False}])
+def test_the_suspended_and_the_frozen_wait(alice, bob, change):
     row = asked(alice, "blocks", "bob\n")
-    alice.suspended_at = timezone.now()
-    alice.save()
+    User.objects.filter(pk=alice.pk).update(**change)
     imports.run_due(limit=1)
     assert outcomes(row) == ["waiting"]
     assert not Block.objects.exists()
