@@ -237,7 +237,7 @@ TABLES_OF_OTHERS = {
     "promotions": (
         "what a reader may be shown is decided in one statement, with the values that the rules are about",
         """
-        accounts_user graph_block graph_followee graph_mute posts_post tags_tag
+        accounts_user graph_block graph_followee graph_mute tags_tag
         """,
     ),
     "webhooks": (

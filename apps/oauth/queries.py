@@ -111,6 +111,8 @@ def bearer_of(token: str, batch: Batch | None = None) -> Bearer | None:
     viewer = cached_viewer(known.user_id, batch) if known else None
     if known and viewer and viewer.epoch == known.epoch:
         if known.expires is not None and known.expires <= timezone.now():
+            # otherwise its requests would still count against the account
+            _checked.pop(digest, None)
             return None
         user = viewer.user()
         return replace(known.bearer, user=user) if user else None

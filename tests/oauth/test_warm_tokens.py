@@ -28,7 +28,7 @@ from apps.graph.models import Circle, UserList
 from apps.notifications.actions import change_policy
 from apps.oauth.actions import end_access, issue_access
 from apps.oauth.models import Application
-from apps.oauth.queries import bearer_of, valid_tokens
+from apps.oauth.queries import bearer_of, remembered_token, valid_tokens
 from apps.tags.actions import follow_tag
 from feedcache import stats
 from feedcache.connections import timelines
@@ -204,6 +204,7 @@ def test_a_remembered_token_expires(alice, program, monkeypatch):
     later = timezone.now() + timedelta(days=5000)
     monkeypatch.setattr(timezone, "now", lambda: later)
     assert bearer_of(token) is None
+    assert remembered_token(token) is None, "its requests count no more"
 
 
 def test_narrower_scopes_hold_at_once(alice, program):

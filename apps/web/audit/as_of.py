@@ -55,7 +55,10 @@ def _past_page(
         check_rate_limit("past", str(request.user.pk))
         query = request.GET.dict()
         del query["as_of"]
-        moment = parse_moment(text, "as_of") + _behind_utc(query.pop("utc_offset", ""))
+        try:
+            moment = parse_moment(text, "as_of") + _behind_utc(query.pop("utc_offset", ""))
+        except OverflowError:  # in the last hours of the year 9999 or the first of the year 1
+            raise BadRequest(_("There is no such time.")) from None
         past = home_as_of(reader, moment, Cursor.from_query(query))
         context |= {
             "moment": moment,

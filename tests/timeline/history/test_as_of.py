@@ -527,3 +527,5 @@ def test_the_form_is_on_the_clock_of_its_reader(bob, page_of):
             ).status_code
             == 400
         )
+    last = {"as_of": "9999-12-31T23:59:59", "utc_offset": "60"}
+    assert browser.get("/home/as-of", last).status_code == 400
